@@ -16,7 +16,7 @@ from nsa_cli.io.source import read_source, suffix_of
 from nsa_cli.problems import builtin_names, declared, find_problem
 
 #: Endings of files that are meant as instances, beside those of the problems' own formats.
-_DATA = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".npz", ".npy", ".pkl"}
+_DATA = {".json", ".geojson", ".jsonl", ".ndjson", ".csv", ".tsv", ".npz", ".npy", ".pkl"}
 
 #: Endings of files that are, if a problem's format knows their text.
 _TEXT = {"", ".txt", ".dat"}

@@ -162,6 +162,16 @@ def test_a_sound_problem_is_solved_and_checked(own):
     assert checked.out.startswith("halves: good, on instances of size 2, 3, 4, 5, 8: ")
 
 
+@pytest.mark.parametrize("text", ["3 4\n1 2 3\n", "numbers\n1\n2\n", "[[1, 2], [3, 4]]"])
+def test_what_an_own_problem_reads_is_said(nsa, tmp_path, text):
+    """JSON with its keys, whatever other form a file has."""
+    (tmp_path / "mine.py").write_text(SOUND)
+    (tmp_path / "f.txt").write_text(text)
+    done = nsa("solve", tmp_path / "f.txt", "-p", f"{tmp_path / 'mine.py'}:Halves")
+    assert (done.code, done.out) == (2, "")
+    assert "halves is read from JSON with the keys numbers, got " in done.err
+
+
 #: What a search does not look for, or meets in another place.
 UNSEEN = ("allowed", "x is changed", "not finite", "a false bound")
 

@@ -63,6 +63,25 @@ def test_every_format_is_written(nsa, square, tmp_path, fmt, suffix, beginning):
     assert output.read_text().startswith(beginning)
 
 
+GPX = """<gpx xmlns="http://www.topografix.com/GPX/1/1">
+<wpt lat="0" lon="0"><name>Home</name></wpt><wpt lat="0" lon="1"><name>Shop</name></wpt>
+<wpt lat="1" lon="1"><name>Pub</name></wpt><wpt lat="1" lon="0"/>
+</gpx>
+"""
+
+
+@pytest.mark.parametrize("fmt", ["gpx", "geojson"])
+def test_places_become_a_tour_for_maps(nsa, square, tmp_path, fmt):
+    """Which can be checked; a plane is refused before anything is computed."""
+    places, tour = tmp_path / "stops.gpx", tmp_path / f"tour.{fmt}"
+    places.write_text(GPX)
+    assert nsa("solve", places, "-o", tour, *QUICK).code == 0
+    assert nsa("solve", places, "--format", fmt, *QUICK).out == tour.read_text()
+    assert "feasible   yes" in nsa("check", places, tour).out
+    done = nsa("solve", square, "-o", tmp_path / f"x.{fmt}", *QUICK)
+    assert (done.code, "latitude and longitude, which these cities lack" in done.err) == (2, True)
+
+
 def test_a_written_answer_starts_the_next_run(nsa, square, tmp_path):
     """As a tour and as a result in JSON."""
     for name in ("x.tour", "x.json"):

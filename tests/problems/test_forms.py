@@ -59,6 +59,8 @@ MATRIX = [[0, 12, 20], [12, 0, 9], [20, 9, 0]]
         '{"x": [0, 3, 0], "y": [0, 4, 4], "names": ["A", "B", "C"]}',
         '{"locations": [[0, 0], [3, 4], [0, 4]], "cities": ["A", "B", "C"], "num_vehicles": 1, "depot": 0}',
         '[["A", 0, 0], ["B", 3, 4], ["C", 0, 4]]',
+        '[{"type": "Point", "name": "A", "x": 0, "y": 0}, {"name": "B", "x": 3, "y": 4},'
+        ' {"name": "C", "x": 0, "y": 4}]',
         '[["name", "x", "y"], ["A", 0, 0], ["B", 3, 4], ["C", 0, 4]]',
         "x,y,city\n0,0,A\n3,4,B\n0,4,C\n",
     ],
@@ -249,7 +251,8 @@ REFUSED = {
     '{"lat": [1, 2], "lon": [1, 2], "metric": "EUC_2D"}': "EUC_2D measures x and y, got lat and lon",
     '{"wieghts": [1, 2]}': "cannot tell the problem .* nearest word to 'wieghts' is 'weights'",
     '{"items": [{"value": 1, "wieght": 2}]}': "nearest word to 'wieght' is 'weights'",
-    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood",
+    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood, .*; PyVRP",
+    '{"distances": [0, 4, 5, 4, 0, 3, 5, 3, 0]}': "distances: expected rows .* list of 9; 3 rows of 3",
     "[[1, 2], [3, 4]]": "cannot tell the problem",
 }
 

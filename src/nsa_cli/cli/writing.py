@@ -169,7 +169,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 _LONGEST = 120
 
 
-_FORMATS = ("json", "jsonl", "table", "csv", "stops", "tour")
+#: Formats of answers.
+_FORMATS = ("json", "jsonl", "table", "csv", "stops", "tour", "geojson", "gpx")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,8 +182,8 @@ class Outputs:
     output : str, optional
         Where to write; - is stdout; DIR/: a file each.
     format_ : str, optional
-        Of tours also stops, a table with legs, and tour, TSPLIB's. Default: what the ending of FILE
-        means, a table on a terminal, else json.
+        Of tours also stops, a table with legs, tour, TSPLIB's, geojson and gpx. Default: what the ending
+        of FILE means, a table on a terminal, else json.
     again : bool
         Solve all anew, also what an earlier run has written into the journal.
     plot : str, optional
@@ -229,8 +230,8 @@ class Outputs:
             fmt = format_of(self.output, formats_by_suffix(tasks[0].problem), "json") if tasks else "json"
         elif fmt is None:
             fmt = "table" if sys.stdout.isatty() and self.output is None else "json"
-        for problem in {id(task.problem): task.problem for task in tasks}.values():
-            check_format(problem, fmt, 1 if apart else many)
+        for task in tasks:
+            check_format(task.problem, task.instance, fmt, 1 if apart else many)
         self._check_pictures(tasks)
         return replace(self, format_="jsonl" if fmt == "json" and many > 1 and not apart else fmt)
 

@@ -68,6 +68,8 @@ class FileFormat:
         ``read(source) -> list of Record``; of solutions a list of ids, as `Instance.from_ids` wants them.
     write : callable, optional
         ``write(instance) -> str``; of solutions ``write(instance, solution) -> str``.
+    check : callable, optional
+        ``check(instance)``, of solutions: raises UsageError if the format cannot hold those of an instance.
     """
 
     name: str
@@ -75,6 +77,7 @@ class FileFormat:
     recognises: Callable[[Source], bool]
     read: Callable[[Source], list[Any]]
     write: Callable[..., str] | None = None
+    check: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -215,11 +218,7 @@ class LargeStep(Protocol):
         """Choose kicks, temperatures and chains for an instance."""
 
     def runs(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        kicks: float = math.inf,
-        fast_setup: bool = False,
+        self, instances: Sequence[Any], x: NDArray[Any], kicks: float = math.inf, fast_setup: bool = False
     ) -> list[LargeStepRun]:
         """Put chains at their first solutions [B, …], one instance a chain.
 
@@ -262,10 +261,15 @@ class Problem(ABC, Generic[InstanceT]):
     neutral : mapping of str to tuple
         Words for rules of other problems, each with the values at which it changes nothing; None is any
         single value.
+    elsewhere : mapping of str to str
+        Words for data of other problems, with where these are solved.
     arrays : mapping
         Keys of binary data sets, each with the number of axes of one instance's array; a further axis in
         front counts instances. An array without a name is the first of them.
     formats, file_sets, solution_formats : tuple
+    json_forms : tuple of pairs
+        JSON of other programs: ``recognises(value) -> bool``, cheap, by keys, and ``read(value, source,
+        line_of) -> Record``, where ``line_of(*path)`` gives the line of a part, or None.
     starts : mapping
         Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
     nested_ids : bool
@@ -299,8 +303,10 @@ class Problem(ABC, Generic[InstanceT]):
     words: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     harmless: ClassVar[tuple[str, ...]] = ()
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    elsewhere: ClassVar[Mapping[str, str]] = {}
     arrays: ClassVar[Mapping[str, int]] = {}
     formats: ClassVar[tuple[FileFormat, ...]] = ()
+    json_forms: ClassVar[tuple[tuple[Callable[[Any], bool], Callable[..., Record]], ...]] = ()
     file_sets: ClassVar[tuple[FileSet, ...]] = ()
     solution_formats: ClassVar[tuple[FileFormat, ...]] = ()
     starts: ClassVar[Mapping[str, Start]]
@@ -376,11 +382,7 @@ class Problem(ABC, Generic[InstanceT]):
         """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
         return find_part(self, "large_step", "large_step")
 
-    def bound(
-        self,
-        instance: InstanceT,
-        clock: Clock | None = None,
-    ) -> Bound | None:
+    def bound(self, instance: InstanceT, clock: Clock | None = None) -> Bound | None:
         """Compute a bound on the optimum, by `bound` of the module `bound` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.

@@ -54,7 +54,7 @@ def declared(kind: str, problem: Problem[Any] | None = None) -> Iterator[tuple[s
 
     Parameters
     ----------
-    kind : {'formats', 'file_sets'}
+    kind : {'formats', 'json_forms', 'file_sets'}
     problem : Problem, optional
     """
     for name in (*builtin_names(), *_installed_names()) if problem is None else [problem.name]:

@@ -27,6 +27,7 @@ from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import (
     are_elements,
+    foreign_record,
     frame_record,
     json_records,
     list_records,
@@ -214,6 +215,10 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     InputError
         If it is none of these, or not what the user says of its form.
     """
+    if problem is not None and not problem.built_in and not re.match(r"\s*\[?\s*\{", source.text):
+        keys = ", ".join(key for keys in problem.record_keys for key in keys)
+        got = shown(source.text.lstrip()[:60]) if source.arrays is None else "arrays"
+        raise source.other(f"{problem.name} is read from JSON with the keys {keys}, got {got}")
     if source.arrays is not None:
         _refuse_columns(source, "is read as arrays")
         return list(read_arrays(source, problem))
@@ -322,12 +327,14 @@ def data_records(
     ):
         return list(list_records(data, rows, problem))
     _refuse_columns(source, "is data in memory")
+    if are_elements(data, problem):
+        return [object_record(data, source, problem)]
+    if (record := foreign_record(data, source, lambda *_: None, problem)) is not None:
+        return [record]
     if isinstance(data, Mapping):
         return [spread_rows(Record(dict(data), source), problem)]
     if not isinstance(data, list):
         raise source.error(f"expected a file, data or an instance, got {shown(data)}")
-    if are_elements(data, problem):
-        return [object_record(data, source, problem)]
     if data and all(isinstance(row, Mapping) for row in data):
         raise source.error("expected one instance, got a list of mappings; use solve_many")
     return list(read_arrays(replace(source, arrays=data), problem))

@@ -19,6 +19,7 @@ from nsa_cli.core.words import NO_NUMBER, nearest, squeezed
 from nsa_cli.io.frames import Frame
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import Table, table_of
+from nsa_cli.problems import declared
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.vocabulary import (
     Vocabulary,
@@ -112,9 +113,22 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
             found += list_records(value.value, value.source, problem, value.line)
         elif are_elements(value.value, problem):
             found.append(object_record(value.value, source, problem, value.line_of))
+        elif record := foreign_record(value.value, source, value.line_of, problem):
+            found.append(record)
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found
+
+
+def foreign_record(
+    value: Any, source: Source, line_of: Callable[..., int | None], problem: Problem[Any] | None
+) -> Record | None:
+    """Read a JSON value in the first form of other programs that recognises it; None if none does."""
+    for name, (recognises, read) in declared("json_forms", problem):
+        if recognises(value):
+            record = read(value, source, line_of)
+            return replace(record, data={"problem": name, **record.data})
+    return None
 
 
 def object_record(

@@ -7,6 +7,7 @@ answer. The words tell which problem a file is of, too.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -108,6 +109,7 @@ class Vocabulary:
                 self._keys[form].append(key)
         self._harmless = HARMLESS | {squeezed(word) for word in problem.harmless}
         self._neutral = {squeezed(word): values for word, values in problem.neutral.items()}
+        self._elsewhere = {squeezed(word): why for word, why in problem.elsewhere.items()}
 
     def key_of(self, word: str, axes: int | None, among: Iterable[str] | None = None) -> str | None:
         """Find the key that a word means.
@@ -124,7 +126,8 @@ class Vocabulary:
         keys = [*([word] if word in self._axes else ()), *self._keys.get(form, ())]
         keys = [key for key in keys if among is None or key in among]
         fitting = (key for key in keys if axes is None or self._axes[key] in (None, axes))
-        otherwise = () if form in self._neutral or form in self._harmless or form in _COUNTS else keys
+        unknown = form not in self._neutral and form not in self._harmless and form not in _COUNTS
+        otherwise = sorted(keys if unknown else (), key=lambda key: bool(self._axes[key]) != bool(axes))
         return next(chain(fitting, otherwise), None)
 
     def is_element(self, row: Mapping[str, Any]) -> bool:
@@ -269,6 +272,7 @@ class Vocabulary:
         near = nearest(unknown[0], [spelt for key in keys for spelt in self.spelt[key]])
         known = ", ".join(key for key in keys if key != "problem")
         what = f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
+        what = next(filter(None, map(self._elsewhere.get, map(squeezed, unknown))), what)
         fail(f"{not_understood(unknown)}; {what}", unknown[0], **_leave_out(*unknown))
 
 
@@ -324,6 +328,12 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         record = replace(record, data={**record.data, "names": record.data[name]}, remarks=remarks)
         record.data.pop(name)
     bound = words.bind(record.data, fail, record.source.reading)
+    for key, word in bound.items():
+        values = record.data[word]
+        if problem.arrays.get(key) == 2 and axes_of(values) == 1 and len(values) > 1:
+            side = math.isqrt(len(values))
+            square = f"; {side} rows of {side} would make it" if side**2 == len(values) else ""
+            fail(f"{visible(word)}: expected rows of numbers, got one list of {len(values)}{square}", word)
 
     def locate(key: str | None, index: int | None) -> int | None:
         return record.locate(bound.get(key or "", key), index)

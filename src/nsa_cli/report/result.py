@@ -314,19 +314,23 @@ def formats_by_suffix(problem: Problem[Any]) -> dict[str, str]:
     return {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table", **own}
 
 
-def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
+def check_format(problem: Problem[Any], instance: Instance, fmt: str, count: int) -> None:
     """Refuse a format before anything is computed.
 
     Raises
     ------
     UsageError
-        If the problem has no such format, or the format holds one result and there will be several.
+        If the problem has no such format, or the format holds one result and there will be several, or none
+        of this instance.
     """
     if fmt not in solution_formats(problem):
         known = ", ".join(solution_formats(problem))
         raise UsageError(f"expected one of {known} for {problem.name}, got {shown(fmt)}", option="format")
     if count > 1 and fmt not in ("json", "jsonl", "table"):
         raise UsageError(f"{fmt} holds one solution, got {count}", option="format", use={"format": "jsonl"})
+    for form in problem.solution_formats:
+        if form.name == fmt and form.check is not None:
+            form.check(instance)
 
 
 def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -> str:

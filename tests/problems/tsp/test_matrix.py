@@ -29,6 +29,9 @@ NINE = [
 ]
 
 
+RING = [(k, k + 1, 1) for k in range(5)]
+
+
 def marked(rows, mark):
     return [[mark if x is None else x for x in row] for row in rows]
 
@@ -180,6 +183,40 @@ def test_lengths_beyond_2_53_sum_exactly():
     instance = TSP.from_record({"matrix": rows})
     result = nsa.solve(instance, seed=1)
     assert (result.objective, result.status, result.bound.value) == (least(rows), "optimal", least(rows))
+
+
+def graph(size, edges):
+    """Fill a matrix whose other entries are 0."""
+    rows = np.zeros((size, size), dtype=int)
+    for i, j, length in edges:
+        rows[i, j] = rows[j, i] = length
+    return rows
+
+
+PLANE = np.random.default_rng(3).integers(0, 60, (12, 2))
+PLANE[8:] = PLANE[0]
+NEAR = np.rint(np.sqrt(((PLANE[:, None] - PLANE) ** 2).sum(-1)))
+DUMMY = np.pad(NEAR[:8, :8], (0, 1))
+HOME = NEAR[:8, :8] * (np.arange(8) > 0)
+FEW = np.where(np.add.outer(np.arange(8), np.arange(8)) == 7, 0, 50 + NEAR[:8, :8] * 9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [
+        *((graph(4, [(0, 1, 5), (1, 2, 4), (2, 3, 6), (3, 0, 3)]), 4), (graph(6, [(5, 0, 1), *RING]), 18)),
+        *((graph(4, [(0, 1, 5), (1, 2, 5), (2, 3, 5), (3, 0, 5)]), 4), (FEW, 8)),
+        *((NEAR, 0), (NEAR // 6, 0), (DUMMY, 0), (HOME, 0), (np.zeros((4, 4)), 0)),
+    ],
+)
+def test_zeros_that_may_mean_no_edge_are_questioned(rows, count):
+    """Adjacency, and a few edges lacking; not places that are near or the same, a dummy, a free way home."""
+    asked = [f"matrix: {count} of {len(rows) * (len(rows) - 1)} lengths between different cities are 0"]
+    notes = [note.split(";")[0] for note in read_matrix(rows.tolist()).notes if " are 0" in note]
+    assert notes == (asked if count else [])
+    assert not read_matrix(rows.tolist(), no_edge="none", symmetric=False).notes
+    absent = read_matrix(rows.tolist(), no_edge=0).absent
+    assert count == 0 or absent.sum() == count
 
 
 def test_cases_of_users(shared):

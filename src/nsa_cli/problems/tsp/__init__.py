@@ -15,7 +15,7 @@ from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.distances import MEASURES
-from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
+from nsa_cli.problems.tsp.forms import FORMATS, JSON_FORMS, ROUTES, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import STARTS
 
@@ -202,8 +202,12 @@ class Tsp(Problem[TspInstance]):
         **dict.fromkeys(listed("closed, symmetric, round trip, return to start, return to depot"), (True,)),
         **dict.fromkeys(listed("open, asymmetric, open tour, directed"), (False,)),
     }
+    elsewhere = dict.fromkeys(
+        listed("demand, demands, quantity, capacity, time window, time windows"), ROUTES
+    )
     arrays = {"coords": 2, "matrix": 2, "edge_weight_type": 0}
     formats = FORMATS
+    json_forms = JSON_FORMS
     solution_formats = SOLUTION_FORMATS
     starts = STARTS
     answer_columns = ("position", "id")

@@ -68,7 +68,7 @@ class TspInstance(Instance):
     measure : str or None
         Of a matrix that was computed, its key in `MEASURES`.
     places : int64 or float64 [N, axes], or None
-        What such a matrix was computed from, as in the file.
+        What such a matrix was computed from, as in the file; of another one latitude and longitude, for maps.
     route : Route
         What is required of a tour.
     """
@@ -137,7 +137,8 @@ class TspInstance(Instance):
     def _without_route(cls, data: Mapping[str, Any]) -> TspInstance:
         square, display = list_of(data, "matrix"), list_of(data, "display")
         rows, field = _given_coords(data)
-        kind = _kind(data, rows, field)
+        lengths_apart = square is not None and field == "lat" and data.get("edge_weight_type") is None
+        kind = "EXPLICIT" if lengths_apart else _kind(data, rows, field)
         labels = {key: tuple(names) for key in ("ids", "names") if (names := list_of(data, key)) is not None}
         fields: dict[str, Any] = {
             **cls.read_head(data),
@@ -152,6 +153,8 @@ class TspInstance(Instance):
         if rows is None:
             return cls(edge_weight_type=kind, **fields)
         coords = _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else max(_axes(rows), 2))
+        if lengths_apart:
+            return cls(edge_weight_type=kind, **{**fields, "places": coords, "display": coords[:, ::-1]})
         if kind not in MEASURES:
             return cls(edge_weight_type=kind, coords=coords, **fields)
         if square is not None:
@@ -169,9 +172,11 @@ class TspInstance(Instance):
         if matrix is not None and self.absent is not None:
             matrix = matrix.astype(object)
             matrix[self.absent] = None
-        arrays = {"coords": self.coords, "matrix": matrix, "display": self.display}
+        arrays: dict[str, Any] = {"coords": self.coords, "matrix": matrix, "display": self.display}
         if self.measure is not None:
             kind, arrays = self.measure, {"coords": self.places}
+        elif self.places is not None:
+            arrays = {"matrix": matrix, "lat": self.places[:, 0], "lon": self.places[:, 1]}
         labels = {"ids": self.ids, "names": self.names}
         data: dict[str, Any] = {"comment": self.comment, "edge_weight_type": kind, "no_edge": self.no_edge}
         data |= {key: None if names is None else list(names) for key, names in labels.items()}
@@ -229,6 +234,15 @@ class TspInstance(Instance):
         latitude, longitude = self.measured.T
         flat = np.cos(latitude)
         return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
+
+    @property
+    def degrees(self) -> NDArray[np.float64] | None:
+        """Latitude and longitude of the cities in decimal degrees, float64[N, 2]; None without them."""
+        if self.edge_weight_type == "GEO":
+            return self.measured * (180 / 3.141592)  # TSPLIB's value of pi
+        if self.places is None or (self.measure is not None and not MEASURES[self.measure].on_globe):
+            return None
+        return self.places.astype(np.float64)
 
     @functools.cached_property
     def diagonal(self) -> float:

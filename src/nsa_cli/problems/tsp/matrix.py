@@ -31,6 +31,9 @@ _LEAST, _FAMOUS = 9_999, 0x3F3F3F3F
 #: Relative difference of two entries that are one length, rounded in two ways.
 _ROUNDING = 1e-9
 
+#: Zeros whose cities are compared, at most.
+_LOOKED_AT = 1_000
+
 #: Whole lengths stay below this.
 _LIMIT = 2**62
 
@@ -88,6 +91,8 @@ def read_matrix(
     if no_edge is None and (number := _sentinel(lengths, absent)) is not None:
         absent |= lengths == number
         notes.append(_recognised(str(number), absent))
+    if no_edge is None and not absent.any():
+        notes += _doubtful_zeros(lengths)
     lengths[absent] = 0
     if symmetric is not False:
         lengths, more = _symmetric(lengths, absent, insist=bool(symmetric))
@@ -148,6 +153,25 @@ def _recognised(number: str, absent: NDArray[np.bool_]) -> str:
     count = int((absent | absent.T).sum()) // 2
     otherwise = "if it is a length, set no_edge to none, and null says that there is no edge"
     return f"matrix: {number} is taken for no edge ({count} of them); {otherwise}"
+
+
+def _doubtful_zeros(lengths: NDArray[Any]) -> list[str]:
+    """Ask whether zeros mean that there is no edge, where they are unlikely to be lengths.
+
+    They are a quarter of all entries, or two cities at no distance are unlike: their distances to a third one
+    differ by more than half the mean (and 1, by which whole lengths of near places may). Rows and columns of
+    zeros alone do not count: such a city makes a path of a round trip.
+    """
+    zero = lengths == 0
+    zero &= ~(zero.all(axis=1)[:, None] | zero.all(axis=0) | np.eye(len(lengths), dtype=bool))
+    if not (count := np.count_nonzero(zero)):
+        return []
+    these, those = (cities[:_LOOKED_AT] for cities in np.nonzero(zero))
+    apart = np.abs(lengths[these] - lengths[those]).max() - (lengths.dtype == np.int64)
+    if apart <= np.abs(lengths[lengths != 0]).mean() / 2 and 4 * count < zero.size - len(zero):
+        return []
+    note = f"matrix: {count} of {zero.size - len(zero)} lengths between different cities are 0"
+    return [f"{note}; if 0 says that there is no edge, set no_edge to 0, and if it is a length to none"]
 
 
 def _symmetric(

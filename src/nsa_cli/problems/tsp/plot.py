@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, SCALE, Drawing, label_points, number, title
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.two_opt.batch import pack
 
@@ -87,10 +86,8 @@ def _show_start(axes: Axes, line: NDArray[np.float64]) -> None:
 
 def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float, bool]:
     """Places of the cities, float64[N, 2]; the height of a unit of y in units of x; whether on a globe."""
-    if instance.edge_weight_type == "GEO":
-        latitude, longitude = np.degrees(instance.measured).T
-    elif instance.places is not None and MEASURES[instance.measure or ""].on_globe:
-        latitude, longitude = instance.places.T.astype(np.float64)
+    if (degrees := instance.degrees) is not None:
+        latitude, longitude = degrees.T
     elif (places := instance.display if instance.coords is None else instance.coords) is not None:
         return places[:, :2].astype(np.float64), 1.0, False
     else:

@@ -251,7 +251,11 @@ FULL = (
         (swap("DIMENSION : 4", "DIMENSION : 0"), 3, "DIMENSION: expected a positive integer, got '0'"),
         (swap("DIMENSION : 4", "DIMENSION : 4\nDIMENSION : 5"), 4, "DIMENSION is given twice: '4' in line 3"),
         (swap("TYPE : TSP", "TYPE : ATSP"), 2, "TYPE 'ATSP' is not supported with EUC_2D, which is"),
-        (swap("TYPE : TSP", "TYPE : CVRP"), 2, "TYPE 'CVRP' is not supported; expected TSP"),
+        (
+            swap("TYPE : TSP", "TYPE : CVRP"),
+            2,
+            "TYPE 'CVRP' is not supported; expected TSP, ATSP, HPP; PyVRP",
+        ),
         (swap("TYPE : TSP", "TYPE : TOUR"), 2, "expected an instance, got a tour"),
         (swap("EUC_2D", "XRAY1"), 4, "EDGE_WEIGHT_TYPE 'XRAY1' is not supported; there are EXPLICIT, EUC_2D"),
         (swap("EUC_2D", "EXPLICIT"), 4, "EDGE_WEIGHT_FORMAT is missing"),

@@ -19,39 +19,25 @@ import numpy as np
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Locate, Record, Source, locator
-from nsa_cli.core.words import nearest
+from nsa_cli.core.words import listed, nearest
 from nsa_cli.io.tokens import read_all, read_number, to_count, to_numbers
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.forms import ROUTES
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)(?![^\s:=])\s*[:=]?(.*)")
 _DATA = ("NODE_COORD", "EDGE_WEIGHT", "DISPLAY_DATA", "TOUR", "FIXED_EDGES", "DEPOT", "DEMAND", "EDGE_DATA")
 _SECTIONS = tuple(f"{word}_SECTION" for word in _DATA)
-_KEYS = (
-    "NAME",
-    "TYPE",
-    "COMMENT",
-    "DIMENSION",
-    "CAPACITY",
-    "EDGE_WEIGHT_TYPE",
-    "EDGE_WEIGHT_FORMAT",
-    "EDGE_DATA_FORMAT",
-    "NODE_COORD_TYPE",
-    "DISPLAY_DATA_TYPE",
+_KEYS = listed(
+    "NAME, TYPE, COMMENT, DIMENSION, CAPACITY, EDGE_WEIGHT_TYPE, EDGE_WEIGHT_FORMAT, EDGE_DATA_FORMAT, "
+    "NODE_COORD_TYPE, DISPLAY_DATA_TYPE"
 )
 #: Keywords of other programs that make another problem of an instance, unless they are 1.
 _CHANGING = ("SALESMEN", "VEHICLES", "DISTANCE", "SERVICE_TIME", "SCALE", "OPEN", "METRIC", "MAX_DISTANCE")
 #: Forms of matrices. A triangle by columns is the other one by rows; of a symmetric matrix the two are one.
-_SHAPES = (
-    "FULL_MATRIX",
-    "UPPER_ROW",
-    "LOWER_ROW",
-    "UPPER_DIAG_ROW",
-    "LOWER_DIAG_ROW",
-    "UPPER_COL",
-    "LOWER_COL",
-    "UPPER_DIAG_COL",
-    "LOWER_DIAG_COL",
+_SHAPES = listed(
+    "FULL_MATRIX, UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW, UPPER_COL, LOWER_COL, "
+    "UPPER_DIAG_COL, LOWER_DIAG_COL"
 )
 #: Types of instances: closed tours, of directed edges, Hamiltonian paths (LKH's).
 _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "HPP": {"open": True}}
@@ -228,7 +214,8 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
         source = parsed.source
         raise source.other("expected an instance, got a tour", parsed.line("TYPE"), use={"init": source.name})
     if kind not in _TYPES:
-        parsed.fail(f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}", parsed.line("TYPE"))
+        message = f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}"
+        parsed.fail(f"{message}; {ROUTES}" if "VRP" in kind else message, parsed.line("TYPE"))
     forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]
     if kind == "ATSP" and forms != ["EXPLICIT", "FULL_MATRIX"]:
         got = " ".join(filter(None, forms)) or "nothing"
