@@ -46,7 +46,7 @@ def solve(
     \b
     Examples:
       nsa solve cities.csv --time-limit 10
-      nsa solve stops.csv --from Depot --format stops -o route.stops
+      nsa solve stops.csv --start Depot --format stops -o route.stops
       nsa solve items.csv --capacity 15 --plot packed.png
     """  # noqa: D301 (typer leaves the lines after a \b as they are)
     started = began()

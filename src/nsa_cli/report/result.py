@@ -402,7 +402,11 @@ def _as_table(results: Sequence[Result]) -> str:
 def _rows(result: Result) -> list[tuple[str, str]]:
     ids = result.ids
     more = f" … ({len(ids)} in all; the rest in json)" if len(ids) > _SHOWN else ""
-    found_by = [("found by", result.found_by)] if result.found_by != "annealing" else []
+    how = [("method", result.found_by)]  # of a bound that met the answer: nothing was searched
+    if result.method != "exact":
+        how = [("found by", result.found_by)] if result.found_by != "annealing" else []
+        how += [("seed", str(result.seed)), ("method", f"{result.method}, policy {result.policy}")]
+        how.append(("steps", f"{result.steps} in each of {result.chains} chains, start {result.start}"))
     return [
         ("problem", result.problem),
         ("name", result.instance.name or "-"),
@@ -411,10 +415,7 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         *result.instance.told(result.instance.details(result.raw)).items(),
         ("status", _status(result)),
         *_bound_and_gap(result),
-        *found_by,
-        ("seed", str(result.seed)),
-        ("method", f"{result.method}, policy {result.policy}"),
-        ("steps", f"{result.steps} in each of {result.chains} chains, start {result.start}"),
+        *how,
         ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
         ("solution", _ids(ids[:_SHOWN]) + more),
     ]
