@@ -216,14 +216,15 @@ def test_lines_come_as_they_are_ready(tmp_path):
 
 def test_the_manifest_says_how_to_get_the_answer_again(nsa, square):
     """Version, seed, what was asked for, the policy's hash, the machine."""
-    result = nsa("solve", square, "--chains", 2, "--steps", "10N").json
+    options = ("--chains", 2, "--steps", "10N", "--no-bound")
+    result = nsa("solve", square, *options).json
     manifest = result["manifest"]
     assert (manifest["version"], manifest["seed"]) == (nsa_cli.__version__, result["seed"])
-    assert manifest["settings"] == {"chains": 2, "steps": "10N"}
+    assert manifest["settings"] == {"chains": 2, "steps": "10N", "bound": False}
     assert set(manifest["machine"]) == {"platform", "python", "numpy", "torch", "cpus"}
     (file,) = (f for d in directories() if (f := Path(d) / f"{result['policy']}.json").is_file())
     assert manifest["policy_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     uniform = nsa("solve", square, "--policy", "uniform", *OPTIONS).json["manifest"]
     assert (uniform["policy_sha256"], uniform["settings"]["policy"]) == (None, "uniform")
-    again = nsa("solve", square, "--seed", manifest["seed"], "--chains", 2, "--steps", "10N").json
+    again = nsa("solve", square, "--seed", manifest["seed"], *options).json
     assert again["solution"] == result["solution"]

@@ -51,7 +51,9 @@ def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path
 def test_where_there_was_no_step_there_is_no_curve(nsa, square, tmp_path, files, options, status, why):
     """A warning says so, the answer and its picture are there all the same, and the trace is empty."""
     wanted, curve, picture = files
-    done = nsa("solve", square, *options, *wanted)
+    large = tmp_path / "large.json"
+    large.write_text(nsa("generate", "tsp", "--size", 60, "--seed", 1).out)
+    done = nsa("solve", square if status == "optimal" else large, *options, *wanted)
     assert (done.code, done.json["status"], done.json["steps"]) == (0, status, 0)
     assert why in done.err.splitlines()[0]  # another may say that it comes late
     assert picture.read_bytes().startswith(PNG)

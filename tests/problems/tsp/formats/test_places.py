@@ -163,7 +163,7 @@ def test_a_tour_can_be_written_and_read_again(suffix: str, is_open: bool) -> Non
 
 def test_places_of_a_matrix_are_for_maps() -> None:
     """The matrix measures; degrees and minutes of TSPLIB become decimals; a plane has no maps."""
-    geojson = TSP.solution_formats[1]
+    (geojson,) = (f for f in TSP.solution_formats if f.name == "geojson")
     assert geojson.check
     matrix = TSP.from_record({"matrix": [[0, 1], [1, 0]], "lat": [1, 2], "lon": [3, 4]})
     assert matrix.objective(matrix.from_ids([1, 2])) == 2
