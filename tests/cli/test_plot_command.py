@@ -53,12 +53,13 @@ def test_where_there_was_no_step_there_is_no_curve(nsa, square, tmp_path, files,
     wanted, curve, picture = files
     large = tmp_path / "large.json"
     large.write_text(nsa("generate", "tsp", "--size", 60, "--seed", 1).out)
-    done = nsa("solve", square if status == "optimal" else large, *options, *wanted)
+    file = square if status == "optimal" else large
+    done = nsa("solve", file, *options, *wanted)
     assert (done.code, done.json["status"], done.json["steps"]) == (0, status, 0)
     assert why in done.err.splitlines()[0]  # another may say that it comes late
     assert picture.read_bytes().startswith(PNG)
     assert curve.read_text() == ",".join(Row._fields) + "\n"
-    assert why in nsa("solve", square, *options, "--curve", tmp_path / "r.png").err
+    assert why in nsa("solve", file, *options, "--curve", tmp_path / "r.png").err
     assert not (tmp_path / "r.png").exists()
 
 
