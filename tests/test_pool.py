@@ -39,8 +39,8 @@ def squares(payloads, share, stopped):
 
 
 def shared(pool, some, do, stopped=never):
-    with pool.crew() as crew:
-        yield from crew.share(some, do, stopped)
+    with pool.executors() as executors:
+        yield from executors.share(some, do, stopped)
 
 
 def taken(waiting, clock=lambda chunk: 1.0):
@@ -63,16 +63,16 @@ def test_all_units_are_done_once_largest_first():
 
 
 def test_chunks_take_about_a_second():
-    """Of small units there are many in one, of large ones one; the last ones of several hands are small."""
+    """Of small units there are many in one, of large ones one; the last ones of several count are small."""
 
-    def sizes(seconds, hands=1):
-        waiting = _Waiting([1.0] * 400, hands)
+    def sizes(seconds, count=1):
+        waiting = _Waiting([1.0] * 400, count)
         return [len(chunk) for chunk, _ in taken(waiting, lambda chunk: seconds * len(chunk))]
 
     assert max(sizes(3.0)) == 1
     assert sizes(0.125)[:4] == [1, 4, 8, 8]
     assert max(sizes(0.001)) > 100
-    assert sizes(0.001, hands=2)[-1] == 1
+    assert sizes(0.001, count=2)[-1] == 1
 
 
 def test_what_ends_its_process_is_tried_once_more_alone():
@@ -300,8 +300,8 @@ def cluster(work, tmp_path):
 
 
 def size(pool):
-    with contextlib.suppress(UsageError), pool.crew() as crew:
-        return crew.hands
+    with contextlib.suppress(UsageError), pool.executors() as executors:
+        return executors.count
     return 0
 
 

@@ -117,7 +117,7 @@ class Pool:
             return 1  # a worker counts a thread of its own for each core
         return max(cores() // self.jobs, 1) if self.jobs > 1 else None
 
-    def crew(self) -> contextlib.AbstractContextManager[Crew]:
+    def executors(self) -> contextlib.AbstractContextManager[Executors]:
         """Make its executors, for a while.
 
         Raises
@@ -127,7 +127,7 @@ class Pool:
         """
         if self.cluster is not None:
             return _on_cluster(self.cluster)
-        return _in_processes(self.jobs) if self.jobs > 1 else contextlib.nullcontext(Crew([_Here()]))
+        return _in_processes(self.jobs) if self.jobs > 1 else contextlib.nullcontext(Executors([_Here()]))
 
 
 #: This process.
@@ -147,7 +147,7 @@ def check_alone() -> None:
 
 
 @dataclass
-class Crew:
+class Executors:
     """Executors, each of which does one chunk at a time.
 
     Attributes
@@ -171,7 +171,7 @@ class Crew:
     lost: type[Exception] = BrokenExecutor
 
     def __post_init__(self) -> None:
-        self.hands = len(self.idle)
+        self.count = len(self.idle)
 
     def share(
         self, units: Sequence[Unit], do: Do, stopped: Stopped
@@ -192,7 +192,7 @@ class Crew:
             A `LostError` for a unit that ended its process twice, the second time alone.
         """
         run = self.run or (lambda do, payloads, part: [*do(payloads, part, stopped)])
-        waiting = _Waiting([unit.work for unit in units], self.hands)
+        waiting = _Waiting([unit.work for unit in units], self.count)
         running: dict[Future[Outcomes], tuple[Executor, list[int], float]] = {}
         while running or (waiting and not stopped()):
             while self.idle and waiting and not stopped():
@@ -225,12 +225,12 @@ class _Waiting:
     ----------
     work : sequence of float
         Expected of each.
-    hands : int
+    count : int
         Who take them at the same time.
     """
 
-    def __init__(self, work: Sequence[float], hands: int) -> None:
-        self._work, self._hands = work, hands
+    def __init__(self, work: Sequence[float], count: int) -> None:
+        self._work, self._count = work, count
         self._order = deque(sorted(range(len(work)), key=lambda i: (-work[i], i)))
         self._alone, self._tried = deque[int](), set[int]()
         self._size, self._pace = 1, 0.0
@@ -245,13 +245,13 @@ class _Waiting:
             places = [self._alone.popleft()]
         else:
             places = [self._order.popleft() for _ in range(self._next_size())]
-        return places, min(self._hands * len(places) / count, 1.0)
+        return places, min(self._count * len(places) / count, 1.0)
 
     def _next_size(self) -> int:
         ahead = accumulate(self._work[i] for i in islice(self._order, _GROWTH * self._size))
         fitting = sum(work <= self._pace * _SECONDS for work in ahead)
-        # The last chunks are small, or one hand would work alone at the end.
-        fair = len(self._order) // (2 * self._hands) if self._hands > 1 else fitting
+        # The last chunks are small, or one executor would work alone at the end.
+        fair = len(self._order) // (2 * self._count) if self._count > 1 else fitting
         return max(min(fitting, fair), 1)
 
     def took(self, places: Sequence[int], seconds: float) -> None:
@@ -277,7 +277,7 @@ class _Here(Executor):
 
 
 @contextlib.contextmanager
-def _in_processes(jobs: int) -> Iterator[Crew]:
+def _in_processes(jobs: int) -> Iterator[Executors]:
     """Make worker processes, each in an executor of its own: one that dies takes no other with it."""
     context = multiprocessing.get_context("spawn")
     asked = context.RawValue("b", 0)  # no Event: its lock would stay locked with a process that is killed
@@ -288,7 +288,7 @@ def _in_processes(jobs: int) -> Iterator[Crew]:
 
         try:
             stop = partial(setattr, asked, "value", _STOP)
-            yield Crew([make() for _ in range(jobs)], _in_process, make, stop)
+            yield Executors([make() for _ in range(jobs)], _in_process, make, stop)
         finally:
             asked.value = _LEAVE
 
@@ -339,7 +339,7 @@ def _in_process(do: Do, payloads: Sequence[Any], part: float) -> Outcomes:
 
 
 @contextlib.contextmanager
-def _on_cluster(address: str) -> Iterator[Crew]:
+def _on_cluster(address: str) -> Iterator[Executors]:
     """Let the workers of a scheduler do units, which it gives to others if they die."""
     from distributed import Client
     from distributed.scheduler import KilledWorker
@@ -353,13 +353,13 @@ def _on_cluster(address: str) -> Iterator[Crew]:
             why = f"no scheduler answers at {address}: {error}; start one: dask scheduler"
             raise UsageError(why, option="cluster") from None
         with client:
-            if not (hands := sum(client.nthreads().values())):
+            if not (count := sum(client.nthreads().values())):
                 why = f"no worker at {address}; start some: dask worker {address}"
                 raise UsageError(why, option="cluster")
             executor = client.get_executor(pure=False)
             halt = partial(executor.shutdown, wait=False)
             try:
-                yield Crew([executor] * hands, _at_worker, halt=halt, lost=KilledWorker)
+                yield Executors([executor] * count, _at_worker, halt=halt, lost=KilledWorker)
             except NsaError:
                 raise
             except Exception as error:  # of the workers' imports, of connections

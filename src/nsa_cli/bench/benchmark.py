@@ -117,8 +117,8 @@ class Benchmark:
             found = measure_each(1, [unit.payload for unit in units], 1.0, stopped)
             yield from ((todo[k], outcome) for k, outcome in found)
         elif todo:
-            with pool.crew() as crew:
-                found = crew.share(units, partial(measure_each, crew.hands), stopped)
+            with pool.executors() as executors:
+                found = executors.share(units, partial(measure_each, executors.count), stopped)
                 yield from ((todo[k], outcome) for k, outcome in found)
 
     @property

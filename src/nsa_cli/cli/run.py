@@ -293,7 +293,7 @@ class Run:
         What was interrupted, or failed, is not, so that the next run solves it. If the journal cannot be
         written, that is said, and the rest is solved without it.
         """
-        from nsa_cli.solver.shared import SolveTasks, dressed, outcome_of, result_from, units_of
+        from nsa_cli.solver.shared import SolveTasks, completed, outcome_of, result_from, units_of
 
         journal, settings = self._journal, self.settings
         units = units_of(self._tasks, settings)
@@ -312,12 +312,12 @@ class Run:
         pool = replace(self.pool, jobs=min(self.pool.jobs, len(self._tasks)))
         seed = draw_seed() if settings.seed is None else settings.seed
         do = SolveTasks(replace(settings, seed=seed, threads=settings.threads or pool.threads))
-        with pool.crew() as crew:
-            for k, found in crew.share([units[i] for i in todo], do, self._to_end):
+        with pool.executors() as executors:
+            for k, found in executors.share([units[i] for i in todo], do, self._to_end):
                 if isinstance(found, NsaError):
                     yield todo[k], found, False
                     continue
-                result = dressed(found, self._tasks[todo[k]], settings)
+                result = completed(found, self._tasks[todo[k]], settings)
                 if journal is not None and result.stop_reason != "interrupted":
                     try:
                         journal.append(units[todo[k]].key, outcome_of(result))

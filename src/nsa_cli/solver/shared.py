@@ -83,7 +83,7 @@ def expected_work(task: Task, settings: Settings) -> float:
 
 @dataclass(frozen=True)
 class SolveTasks:
-    """Solves tasks, as `nsa_cli.pool.Do` has it; results come as `bare` makes them.
+    """Solves tasks, as `nsa_cli.pool.Do` has it; results come as `stripped` makes them.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class SolveTasks:
         from nsa_cli.solver.solve import solve_each
 
         for k, result in solve_each(tasks, self.settings, asked=stopped, share=share):
-            yield k, result if isinstance(result, NsaError) else bare(result)
+            yield k, result if isinstance(result, NsaError) else stripped(result)
 
 
 def _elsewhere(settings: Settings, origin: float) -> SolveTasks:
@@ -110,14 +110,14 @@ def _elsewhere(settings: Settings, origin: float) -> SolveTasks:
     return SolveTasks(replace(settings, started=settings.started + shift))
 
 
-def bare(result: Result) -> Result:
+def stripped(result: Result) -> Result:
     """Leave out what the reader of a result has: the instance, and what is made of it."""
     bound = None if result.bound is None else replace(result.bound, solution=None)
     return replace(result, instance=None, drawing=Result.drawing, remarks=(), bound=bound)  # type: ignore[arg-type]
 
 
-def dressed(result: Result, task: Task, settings: Settings) -> Result:
-    """Put back what `bare` has left out; and `settings` as the user gave them."""
+def completed(result: Result, task: Task, settings: Settings) -> Result:
+    """Put back what `stripped` has left out; and `settings` as the user gave them."""
     return replace(
         result,
         instance=task.instance,
