@@ -26,6 +26,7 @@ from nsa_cli.problems.vocabulary import (
     axes_of,
     candidates,
     has_keys,
+    leave_out,
     needs,
     not_understood,
     recognise,
@@ -353,14 +354,14 @@ def _named(table: Table, places: dict[str, int], words: Vocabulary) -> tuple[dic
         near = words.nearest_key(unknown[0])
         known = ", ".join(column.headers[0] for column in words.columns.values())
         what = f"the nearest word is {near!r}" if near else f"{words.problem.name} has the columns {known}"
-        use = {"ignore": ",".join(unknown)}
+        hints = leave_out(*unknown)
         given = table.source.reading.columns or ()
         labels = [word for word in unknown if word in texts]
         if labels and "names" not in {words.key_of(word, 1, words.columns) for word in places}:
-            use = {"columns": ",".join([*given, f"name={labels[0]}"])}
+            hints = {"use": {"columns": ",".join([*given, f"name={labels[0]}"])}}
         if given and "=" not in given[0]:
-            use = {}  # these are the user's own words
-        raise table.source.error(f"{not_understood(unknown)}; {what}", table.first, use=use)
+            hints = {}  # these are the user's own words
+        raise table.source.error(f"{not_understood(unknown)}; {what}", table.first, **hints)
     if name is None:
         return places, ()
     renamed = {"names" if word == name else word: at for word, at in places.items()}
@@ -389,7 +390,7 @@ def _readings(table: Table, places: dict[str, int], problem: Problem[Any]) -> tu
     known = {at: words.key_of(word, 1, words.columns) for word, at in places.items()}
     unknown = [at for at, key in known.items() if key is None]
     numbers = [at for at in unknown if table.numbers(at) is not None]
-    texts = [at for at in unknown if at not in numbers]
+    texts = sorted({*unknown} - {*numbers})
     if texts and "names" in words.columns.keys() - known.values():
         known[texts[0]] = "names"
     choices = []
@@ -497,7 +498,7 @@ def _header(table: Table, problem: Problem[Any]) -> list[str]:
     columns = {column.key: column for column in problem.columns}
     width = len(table.rows[0])
     numbers = [at for at in range(width) if table.numbers(at) is not None]
-    texts = [at for at in range(width) if at not in numbers]
+    texts = sorted({*range(width)} - {*numbers})
     for at in texts:
         faults = [i for i, row in enumerate(table.rows) if table.number(row[at]) is None]
         if len(faults) < len(table.rows):  # names, or numbers with something else among them

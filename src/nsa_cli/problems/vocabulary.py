@@ -235,7 +235,7 @@ class Vocabulary:
         for word in words[1:]:
             if str(data[word]) != str(data[words[0]]):
                 message = f"{shown(words[0])} and {shown(word)} mean the same; expected one of them"
-                fail(message, word, **_leave_out(word))
+                fail(message, word, **leave_out(word))
         return words[0]
 
     def unknown_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -273,7 +273,7 @@ class Vocabulary:
         known = ", ".join(key for key in keys if key != "problem")
         what = f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
         what = next(filter(None, map(self._elsewhere.get, map(squeezed, unknown))), what)
-        fail(f"{not_understood(unknown)}; {what}", unknown[0], **_leave_out(*unknown))
+        fail(f"{not_understood(unknown)}; {what}", unknown[0], **leave_out(*unknown))
 
 
 def not_understood(words: Sequence[str]) -> str:
@@ -283,7 +283,7 @@ def not_understood(words: Sequence[str]) -> str:
     return f"{named} {are} not understood, and an answer may depend on {it}"
 
 
-def _leave_out(*words: str) -> dict[str, Any]:
+def leave_out(*words: str) -> dict[str, Any]:
     """Hint at leaving words out, where they can be typed."""
     plain = all(len(word) <= 40 and word.isprintable() and "," not in word for word in words)
     return {"use": {"ignore": ",".join(words)}} if plain and len(words) <= 10 else {}
