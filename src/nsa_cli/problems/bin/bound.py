@@ -1,4 +1,4 @@
-"""Lower bounds of bin packing: volume, L2 of Martello and Toth, dual feasible functions.
+"""Lower bounds of bin packing: volume, L2 of Martello and Toth, dual feasible functions, prices of items.
 
 A dual feasible function maps weights (in bins) so that what fits into one bin still does; the volume of the
 mapped items, rounded up, is then a bound. Two families are tried, each after cutting small items off:
@@ -6,12 +6,17 @@ mapped items, rounded up, is then a bound. Two families are tried, each after cu
 (Martello and Toth 1990, section 8.3); ``step`` k rounds to k-ths (u^(k) of Fekete and Schepers 2001, "New
 classes of fast lower bounds for bin packing problems"). The parameters are the witness.
 
+Where no simple packing has as few bins, the dual of the covering programme gives a whole price to each item
+(`nsa_cli.problems.bin.columns`), and its patterns a better packing. The prices, and what no bin costs more
+than, are the witness then.
+
 All sums are of small integers or of exact integer weights: nothing is rounded but the final count, up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +25,9 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.programme import has_solver
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
 
 #: Largest k of the step functions tried.
@@ -27,6 +35,12 @@ _MOST_STEPS = 50
 
 #: Bits of the capacity, and of the sum of all weights, with which products with k and sums fit into 64 bits.
 _CAPACITY_BITS, _SUM_BITS = 55, 61
+
+#: The most items, and the most different weights, that are priced: of more the simple bounds are near enough.
+_MOST_PRICED, _MOST_TYPES = 20_000, 6_000
+
+#: States of the dynamic programme that checks prices, at most: some seconds.
+_MOST_CHECKED = 2_000_000_000
 
 #: The most items whose weights stay exact where these do not fit: Python's integers take far longer. Of more
 #: items weights are rounded down, which changes hardly a bound.
@@ -54,6 +68,48 @@ class _Sorted(NamedTuple):
 
 
 def bound(instance: BinInstance, clock: Clock) -> Bound:
+    """Bound by functions; where simple packings have more bins, by the covering programme, too.
+
+    Parameters
+    ----------
+    instance : BinInstance
+    clock : Clock
+        Ends the programme, too.
+    """
+    best = functions_bound(instance, clock)
+    if instance.size > _MOST_PRICED or clock.is_over() or not has_solver():
+        return best
+    known = [heuristic(instance, np.zeros) for heuristic in (first_fit_decreasing, best_fit_decreasing)]
+    used = min(_bins(packing) for packing in known)
+    if used == best.value:
+        return best  # chains start there
+    from nsa_cli.problems.bin.columns import Columns
+
+    weights, capacity = _short(instance)
+    if len(np.unique(weights)) > _MOST_TYPES:
+        return best
+    columns = Columns(weights, capacity, int(best.value), clock)
+    for packing in known:
+        columns.add(packing)
+    columns.bound(used)
+    if columns.value > best.value:
+        witness = {"prices": columns.prices.tolist(), "most": columns.most}
+        best = Bound(value=columns.value, method="column generation", witness=witness)
+    if best.value == used:
+        return best
+    packing = columns.packing()
+    if _bins(packing) >= used or instance.violation(packing) is not None:
+        return best
+    method = best.method if best.method == "column generation" else f"{best.method}, column generation"
+    return replace(best, method=method, exact=_bins(packing) == best.value, solution=packing)
+
+
+def _bins(packing: Solution) -> int:
+    """Count the bins of a packing that has none empty."""
+    return int(packing.max()) + 1
+
+
+def functions_bound(instance: BinInstance, clock: Clock) -> Bound:
     """Take the largest of the bounds; the first in order of simplicity where several are equal.
 
     Parameters
@@ -88,13 +144,15 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
 
 
 def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
-    """Evaluate one dual feasible function, item by item.
+    """Evaluate one dual feasible function, or prices, item by item.
 
     Raises
     ------
     DataError
-        If the witness names no dual feasible function.
+        If the witness names no dual feasible function, or a bin holds items of a higher price than it says.
     """
+    if "prices" in witness:
+        return _by_prices(*_short(instance), witness["prices"], witness.get("most"))
     weights, capacity = _integers(instance)
     cut, k = witness.get("cut"), witness.get("steps")
     if not isinstance(cut, int) or not 0 <= 2 * cut <= capacity + 1:
@@ -112,6 +170,33 @@ def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
     return max(whole + _up(total, k * (k + 1)), 1)
 
 
+def _by_prices(weights: NDArray[np.int64], capacity: int, prices: Any, most: Any) -> int:
+    """Check by a dynamic programme that no bin's items cost more than `most` together; give the bound."""
+    if not _are_counts([most], 1, 1) or not _are_counts(prices, len(weights), 0):
+        raise DataError("witness: expected a whole price for each item, and most of a bin", "witness")
+    if most * len(weights) > _MOST_CHECKED:
+        raise DataError(f"witness: most = {most} is too much to be checked", "witness")
+    # The least weight of items at each price together; what does not fit weighs a little more than a bin.
+    least = np.full(most + 1, capacity + 1)
+    least[0] = 0
+    for weight, price in zip(weights.tolist(), prices, strict=True):
+        beyond = least[max(most + 1 - price, 0) :]
+        if price and (beyond <= capacity - weight).any():
+            raise DataError(f"witness: a bin holds items that cost more than {most}", "witness")
+        if 0 < price <= most:
+            least[price:] = np.minimum(least[price:], least[:-price] + weight)
+    return max(_up(sum(prices), most), 1)
+
+
+def _are_counts(numbers: Any, count: int, least: int) -> bool:
+    """Tell whether these are so many whole numbers, each at least so much."""
+    return (
+        isinstance(numbers, list)
+        and len(numbers) == count
+        and all(isinstance(x, int) and not isinstance(x, bool) and x >= least for x in numbers)
+    )
+
+
 def _up(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 
@@ -122,6 +207,14 @@ def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
     if exact.integers is None:
         return exact.units.tolist(), exact.capacity
     return exact.integers[:-1], exact.integers[-1]
+
+
+def _short(instance: BinInstance) -> tuple[NDArray[np.int64], int]:
+    """Weights and capacity in 61 bits; longer ones are rounded down, and it up: packings stay packings."""
+    weights, capacity = _integers(instance)
+    total = sum(weights)
+    shift = max(total.bit_length() - _SUM_BITS, 0)
+    return np.array([w >> shift for w in weights]), -(-min(capacity, total) >> shift)
 
 
 def _sorted(weights: NDArray[Any], capacity: int) -> _Sorted:

@@ -13,7 +13,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
-from nsa_cli.problems.bin.bound import bound
+from nsa_cli.problems.bin.bound import functions_bound
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels.large_step import MOST, Bins, Packing, bins_of
 
@@ -59,7 +59,7 @@ class BinLargeStep:
     ) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
-        least = {id(i): int(bound(i, Clock.of(0.0)).value) for i in instances}
+        least = {id(i): int(functions_bound(i, Clock.of(0.0)).value) for i in instances}
         return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 
