@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
@@ -93,6 +96,11 @@ class Bin(ItemProblem[BinInstance]):
     bound_share = 0.2
     neighbourhoods = (MoveItem(), SumOfSquares())
     default_neighbourhood = "squares"
+
+    def samples(self, rng: np.random.Generator) -> Sequence[BinInstance]:
+        """With one that no simple packing solves."""
+        priced = {"weights": [4, 4, 3, 3, 3, 3], "capacity": 10}
+        return [*super().samples(rng), self.from_record(priced)]
 
     def paper_capacity(self, size: int) -> float:
         return 1
