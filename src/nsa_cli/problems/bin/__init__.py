@@ -98,8 +98,8 @@ class Bin(ItemProblem[BinInstance]):
     default_neighbourhood = "squares"
 
     def samples(self, rng: np.random.Generator) -> Sequence[BinInstance]:
-        """With one that no simple packing solves."""
-        priced = {"weights": [4, 4, 3, 3, 3, 3], "capacity": 10}
+        """With one whose bound takes prices of items."""
+        priced = {"weights": [15, 13, 11, 9, 8, 2], "capacity": 29}
         return [*super().samples(rng), self.from_record(priced)]
 
     def paper_capacity(self, size: int) -> float:
