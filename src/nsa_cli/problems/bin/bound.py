@@ -27,8 +27,9 @@ from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decre
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.large_step import run_of
 
-#: The most items, and the most different weights, that are priced: of more it takes too long.
-_MOST_ITEMS, _MOST_TYPES = 20_000, 6_000
+#: The most items that more than functions is done for, and the most of them times different weights that are
+#: priced: of more it takes seconds, and hundreds of megabytes.
+_MOST_ITEMS, _MOST_ENTRIES = 20_000, 10_000_000
 
 #: Steps of the search before, an item; and where the bound is the volume, which prices seldom raise.
 _STEPS, _MORE_STEPS = 50, 300
@@ -64,7 +65,7 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
         return replace(best, method=f"{best.method}, large steps", exact=True, solution=known[-1])
     from nsa_cli.core.programme import has_solver
 
-    if clock.is_over() or not has_solver() or len(np.unique(weights)) > _MOST_TYPES:
+    if clock.is_over() or not has_solver() or len(weights) * len(np.unique(weights)) > _MOST_ENTRIES:
         return best
     from nsa_cli.problems.bin.columns import Columns
 
@@ -77,8 +78,8 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
         best = Bound(value=columns.value, method="column generation", witness=witness)
     elif used > columns.value:
         best = replace(best, method=f"{best.method}, column generation")
-    if used > best.value:
-        known.append(columns.packing())
+    if used > best.value and (found := columns.packing()) is not None:
+        known.append(found)
     feasible = [packing for packing in known if instance.violation(packing) is None]
     solution = min(feasible, key=_bins)
     return replace(best, exact=_bins(solution) == best.value, solution=solution)

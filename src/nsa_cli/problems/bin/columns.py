@@ -13,7 +13,6 @@ is left.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,27 +139,37 @@ class Columns:
             self.value, self.most = -(-total // most), most
             self.prices = np.where(self.kinds >= 0, prices[self.kinds], 0)
 
-    def packing(self) -> Ints:
-        """Round patterns up one by one, and price others for what is left; the bin of each item, int64[N]."""
+    def packing(self) -> Ints | None:
+        """Round patterns up one by one, and price others for what is left.
+
+        Returns
+        -------
+        int64[N] or None
+            The bin of each item; None without time, or where rounding errors stop it.
+        """
         left, chosen, rows = self.demand.copy(), list[Ints](), np.arange(len(self.types))
-        found = self._solved()
-        while found is not None and left.any() and len(chosen) <= self.value:
+        while left.any():
+            self.programme.set_row_bounds(rows, left, math.inf)
+            found = self._solved()
+            if found is not None and self._add(self._priced(self._rounded(found.duals), left)[1]):
+                found = self._solved()
+            if found is None:
+                return None
             amounts = found.columns[-len(self.patterns) :]
             counts = np.floor(amounts + _NEAR).astype(np.int64)
             if not counts.any():
                 counts[int(np.argmax(amounts))] = 1
+            before = len(chosen)
             for k in np.repeat(np.arange(len(counts)), counts):
                 if (pattern := _fitted(self.patterns[k], left)).any():
                     chosen.append(pattern)
                     left -= pattern
-            self.programme.set_row_bounds(rows, left, math.inf)
-            found = self._solved()
-            if found is not None and left.any():
-                prices = self._rounded(found.duals)
-                _, patterns = self._priced(prices, left)
-                if self._add(patterns):
-                    found = self._solved()
-        return self._packed(chosen)
+            if len(chosen) == before:
+                return None
+        by_type = np.argsort(self.kinds, kind="stable")[np.count_nonzero(self.kinds < 0) :]
+        bins, packing = np.tile(np.arange(len(chosen)), len(self.types)), np.zeros_like(self.kinds)
+        packing[by_type] = np.repeat(bins, np.array(chosen, np.int64).T.ravel())
+        return packing
 
     def _solved(self) -> Outcome | None:
         """Minimise; None without time."""
@@ -226,30 +235,6 @@ class Columns:
         value = ratio * self.capacity + np.maximum(worths - ratio * weights, 0.0).sum()
         terms = ratio * self.capacity + worths.sum() + ratio * weights.sum()
         return int(value + _SLACK * terms) + 1
-
-    def _packed(self, chosen: Sequence[Ints]) -> Ints:
-        """Pack by patterns; items that these leave out go where there is room, or into further bins."""
-        packing = np.zeros(len(self.weights), np.int64)
-        order = np.argsort(-self.weights, kind="stable")
-        waiting = {t: list[int]() for t in range(-1, len(self.types))}
-        for i in order.tolist():
-            waiting[int(self.kinds[i])].append(i)
-        rooms = [self.capacity] * len(chosen)
-        for b, pattern in enumerate(chosen):
-            for t in np.flatnonzero(pattern).tolist():
-                for _ in range(min(int(pattern[t]), len(waiting[t]))):
-                    packing[waiting[t].pop()] = b
-                    rooms[b] -= int(self.types[t])
-        for i in sorted((i for items in waiting.values() for i in items), key=lambda i: -self.weights[i]):
-            weight = int(self.weights[i])
-            fits = [(room, b) for b, room in enumerate(rooms) if room >= weight]
-            if not fits:
-                fits = [(self.capacity, len(rooms))]
-                rooms.append(self.capacity)
-            b = min(fits)[1]
-            packing[i] = b
-            rooms[b] -= weight
-        return packing
 
 
 def _fitted(pattern: Ints, left: Ints) -> Ints:
