@@ -79,6 +79,8 @@ class Outcome(NamedTuple):
     columns, reduced_costs : float64[C]
     rows, duals : float64[R]
         Activities of the rows, and their dual values: not negative for ``>=``, not positive for ``<=``.
+    iterations : int
+        Of the simplex method.
     """
 
     state: str
@@ -87,6 +89,7 @@ class Outcome(NamedTuple):
     reduced_costs: Floats
     rows: Floats
     duals: Floats
+    iterations: int
 
 
 class Programme:
@@ -210,6 +213,7 @@ class Programme:
             np.array(found.col_dual, dtype=np.float64),
             np.array(found.row_value, dtype=np.float64),
             np.array(found.row_dual, dtype=np.float64),
+            max(solver.getInfo().simplex_iteration_count, 0),
         )
 
     def ray(self) -> Floats | None:

@@ -39,8 +39,9 @@ _PATTERNS = 30
 #: States of a dynamic programme at most, some hundred megabytes.
 _MOST_STATES = 100_000_000
 
-#: States of all dynamic programmes at most: some seconds.
-_MOST_WORK = 3_000_000_000
+#: States of all dynamic programmes at most where time has no limit: seconds. A step of the simplex method
+#: takes as long as so many a row.
+_MOST_WORK, _ITERATION = 4_000_000_000, 50
 
 #: What is a rounding error in numbers of bins.
 _NEAR = 1e-6
@@ -173,8 +174,17 @@ class Columns:
 
     def _solved(self) -> Outcome | None:
         """Minimise; None without time."""
-        found = self.programme.solve(self.clock.left)
-        return found if found.state == "optimal" and self.clock.reason() is None else None
+        if self._is_over():
+            return None
+        cost = _ITERATION * max(len(self.types), 1)
+        most = None if self.clock.is_limited else (_MOST_WORK - self.work) // cost + 1
+        found = self.programme.solve(self.clock.left, most)
+        self.work += found.iterations * cost
+        return found if found.state == "optimal" else None
+
+    def _is_over(self) -> bool:
+        """Tell whether time has run out, or as much work is done as there would be time for."""
+        return self.clock.is_over() or (self.work > _MOST_WORK and not self.clock.is_limited)
 
     def _add(self, patterns: Ints) -> bool:
         """Add the patterns that are new; tell whether there are any."""
@@ -200,7 +210,7 @@ class Columns:
         lots = self._lots(prices, demand)
         states = self._ceiling(lots) + 1
         self.work += states * len(lots.types)
-        if states * len(lots.types) > _MOST_STATES or self.work > _MOST_WORK or self.clock.reason():
+        if states * len(lots.types) > _MOST_STATES or self._is_over():
             return None, self.patterns[:0]
         least = np.empty(states, np.int64)
         taken = np.empty((len(lots.types), states), np.bool_)
