@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nsa_cli as nsa
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.bin import bound as bin_bounds
+from nsa_cli.problems.bin import dual_functions
 from nsa_cli.problems.knapsack import bound as knapsack_bounds
 from nsa_cli.solver.bounds import share_of
 
@@ -281,8 +281,8 @@ def test_bin_bounds_agree_with_the_references(shared, size, count):
     """L2 is the reference's, the best bound is at least that, and never above a packing."""
     known = references(shared, f"bin{size}_ref.npz")
     for k, instance in enumerate(BIN.paper_set(size, count)):
-        data = bin_bounds._sorted(instance.exact.units, instance.exact.capacity)
-        _, l2 = bin_bounds._best_cut(data, data.weights, data.capacity)
+        data = dual_functions._sorted(instance.exact.units, instance.exact.capacity)
+        _, l2 = dual_functions._best_cut(data, data.weights, data.capacity)
         bound = BIN.bound(instance)
         if k < 200:
             assert l2 == known["l2"][k]
@@ -310,7 +310,7 @@ def test_bounds_of_long_weights_hold_without_their_last_bits(monkeypatch):
         assert instance.exact.rounded
         exact = BIN.bound(instance)
         with monkeypatch.context() as patch:
-            patch.setattr(bin_bounds, "_MOST_LONG", 0)
+            patch.setattr(dual_functions, "_MOST_LONG", 0)
             found = BIN.bound(instance)
         assert exact.value - 1 <= found.value <= exact.value
         assert found.value <= BIN.recompute_bound(instance, found.witness) <= exact.value

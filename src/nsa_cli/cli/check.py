@@ -26,6 +26,8 @@ class Report:
     ----------
     bound : bool
         Without a bound: check and evaluate only.
+    certificate : str, optional
+        Check this proof of a bound, and take no other; it is refused if it does not hold.
     output : str, optional
         Where to write; - is stdout.
     format_ : str, optional
@@ -33,6 +35,7 @@ class Report:
     """
 
     bound: bool = setting(True, OPTIONS)
+    certificate: str | None = setting(None, OPTIONS, metavar="FILE")
     output: str | None = setting(None, OPTIONS, metavar="FILE", short=("-o",))
     format_: str | None = setting(None, OPTIONS, words=("text", "json"))
 
@@ -75,8 +78,15 @@ def check(
     for task in tasks:
         for remark in task.remarks():
             console.warn(f"{task.instance.name or instance}: {remark}")
+    known = None
+    if report.certificate is not None:
+        from nsa_cli.solver.certificates import bound_from
+
+        if len(pairs) != 1:
+            raise UsageError(f"expected one instance, got {len(pairs)}", option="certificate")
+        known = bound_from(pairs[0][0], read_source(report.certificate))
     try:
-        evaluations = [evaluate(task, answer, bound=report.bound) for task, answer in pairs]
+        evaluations = [evaluate(task, answer, bound=report.bound, known=known) for task, answer in pairs]
     except DataError as error:
         raise InputError(error.message, solution) from None
     for evaluation in evaluations:

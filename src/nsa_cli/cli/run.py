@@ -50,6 +50,7 @@ class Observer:
 
     def __init__(self, outputs: Outputs, console: Console, tasks: list[Task], deadline: float | None) -> None:
         self._console = console
+        self._tasks = tasks
         self._line = RunLive(
             tasks,
             deadline,
@@ -97,6 +98,19 @@ class Observer:
             write_picture(figure, self._outputs.plot)
         if self._trace is not None and self._outputs.curve is not None:
             self._write_curve(self._outputs.curve, self._trace, result)
+        if self._outputs.certificate is not None:
+            self._write_certificate(self._outputs.certificate, result)
+
+    def _write_certificate(self, path: str, result: Result) -> None:
+        from nsa_cli.io.atomic import write_text
+        from nsa_cli.solver.certificates import certificate_of
+
+        try:
+            text = certificate_of(self._tasks[0], result.bound)
+        except UsageError as error:
+            self._console.warn(error.message)
+        else:
+            write_text(path, text)
 
     def _write_curve(self, curve: str, trace: Any, result: Result) -> None:
         numbers = Path(curve).suffix.lower() == ".csv"

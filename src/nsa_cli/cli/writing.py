@@ -85,7 +85,7 @@ def identities(paths: Iterable[str | None]) -> set[tuple[int, int]]:
 
 
 #: Options that name files to be written; `identities` of all other files that the options of a command name.
-_OUTPUTS = ("output", "out", "plot", "curve")
+_OUTPUTS = ("output", "out", "plot", "curve", "certificate")
 _inputs: ContextVar[set[tuple[int, int]]] = ContextVar("inputs")
 
 
@@ -190,6 +190,8 @@ class Outputs:
         Draw the solution: .png, .svg or .pdf.
     curve : str, optional
         Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.
+    certificate : str, optional
+        Write the proof of the bound, for nsa check.
     """
 
     output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
@@ -197,6 +199,7 @@ class Outputs:
     again: bool = setting(False, OUTPUT)
     plot: str | None = setting(None, OUTPUT, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")
+    certificate: str | None = setting(None, OUTPUT, metavar="FILE")
 
     @property
     def hides(self) -> bool:
@@ -206,7 +209,7 @@ class Outputs:
     @property
     def draws(self) -> bool:
         """Whether something is written beside the answer."""
-        return self.plot is not None or self.curve is not None
+        return self.plot is not None or self.curve is not None or self.certificate is not None
 
     def chosen(self, tasks: Sequence[Task], many: int) -> Outputs:
         """Choose the format: the one given, that of the file name, a table on a terminal, else JSON.
@@ -236,7 +239,7 @@ class Outputs:
         return replace(self, format_="jsonl" if fmt == "json" and many > 1 and not apart else fmt)
 
     def _check_pictures(self, tasks: Sequence[Task]) -> None:
-        named = {"plot": self.plot, "curve": self.curve}
+        named = {"plot": self.plot, "curve": self.curve, "certificate": self.certificate}
         wanted = {option: path for option, path in named.items() if path is not None}
         places = [
             os.path.realpath(path) for path in (*wanted.values(), self.output) if path not in (None, "-")
@@ -250,7 +253,7 @@ class Outputs:
                 raise UsageError(f"expected one instance, got {len(tasks)}", option=option)
             check_output(path, f"--{option}", [task.file for task in tasks])
             numbers = (".csv",) if option == "curve" else ()
-            if Path(path).suffix.lower() not in numbers:
+            if option != "certificate" and Path(path).suffix.lower() not in numbers:
                 from nsa_cli.report.plots import check_picture
 
                 check_picture(option, path, numbers)

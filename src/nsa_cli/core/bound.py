@@ -11,6 +11,9 @@ from typing import Any
 from nsa_cli.core.exact import Exact, exact_number, rounded
 from nsa_cli.core.instance import Number, Solution
 
+#: The most numbers of a witness that are told with a result; a certificate has them all.
+_MOST_TOLD = 100
+
 
 def is_as_good(objective: Exact, reference: Exact, sense: str) -> bool:
     """Tell whether an objective is at least as good as another; nothing is rounded."""
@@ -98,8 +101,15 @@ class Bound:
             "exact": self.exact,
             "gap": relative_gap(objective, self.unrounded, sense),
             "seconds": round(self.seconds, 6),
-            "witness": None if self.witness is None else dict(self.witness),
+            "witness": None if _numbers(self.witness) > _MOST_TOLD else self.witness and dict(self.witness),
         }
+
+
+def _numbers(witness: Any) -> int:
+    """Count the numbers and texts of a witness."""
+    if isinstance(witness, Mapping):
+        return sum(map(_numbers, witness.values()))
+    return sum(map(_numbers, witness)) if isinstance(witness, list | tuple) else 1
 
 
 def rounded_outwards(value: Fraction, sense: str) -> float:

@@ -21,8 +21,19 @@ from nsa_cli.solver.bounds import timed_bound
 _ROUNDING = 1e-12
 
 
-def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Evaluation:
+def evaluate(
+    task: Task, answer: ClaimedSolution, *, bound: bool = True, known: Bound | None = None
+) -> Evaluation:
     """Check a solution, evaluate it, and bound it: by the file's own witness if that holds.
+
+    Parameters
+    ----------
+    task : Task
+    answer : ClaimedSolution
+    bound : bool
+        Whether to bound it.
+    known : Bound, optional
+        A bound that holds.
 
     Raises
     ------
@@ -43,8 +54,8 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
         return replace(evaluation, violation=violation, remarks=tuple(remarks))
     objective, exact = instance.objective(solution), instance.exact_objective(solution)
     remarks += _other_name(instance.name, answer.claims) + _false_objective(objective, exact, answer.claims)
-    found = None
-    if bound:
+    found = known
+    if bound and found is None:
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
         found = found or timed_bound(problem, instance)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
@@ -87,6 +90,11 @@ class Bin(ItemProblem[BinInstance]):
     bound_share = 0.2
     neighbourhoods = (MoveItem(), SumOfSquares())
     default_neighbourhood = "squares"
+
+    def samples(self, rng: np.random.Generator) -> Sequence[BinInstance]:
+        """With one whose bound takes prices of items."""
+        priced = {"weights": [15, 13, 11, 9, 8, 2], "capacity": 29}
+        return [*super().samples(rng), self.from_record(priced)]
 
     def paper_capacity(self, size: int) -> float:
         return 1

@@ -1,60 +1,51 @@
-"""Lower bounds of bin packing: volume, L2 of Martello and Toth, dual feasible functions.
+"""Lower bounds of bin packing: by functions of the weights, else by prices of the items.
 
-A dual feasible function maps weights (in bins) so that what fits into one bin still does; the volume of the
-mapped items, rounded up, is then a bound. Two families are tried, each after cutting small items off:
-``cut`` at eps drops items below eps and makes those above ``1 - eps`` fill a bin, which alone gives L2
-(Martello and Toth 1990, section 8.3); ``step`` k rounds to k-ths (u^(k) of Fekete and Schepers 2001, "New
-classes of fast lower bounds for bin packing problems"). The parameters are the witness.
-
-All sums are of small integers or of exact integer weights: nothing is rounded but the final count, up.
+Where neither a simple packing nor a short search has as few bins as dual feasible functions say
+(`nsa_cli.problems.bin.dual_functions`), the dual of the covering programme gives each item a whole price, and
+its patterns give a better packing (`nsa_cli.problems.bin.columns`). The prices, and what the items of a bin
+cost at most, are the witness then: a dynamic programme checks it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.draws import stream_keys
+from nsa_cli.core.errors import DataError
+from nsa_cli.core.instance import Solution
+from nsa_cli.kernels.large_steps import ADVANCE, BEGIN, DESCEND, Tally, run_chain
+from nsa_cli.problems.bin import dual_functions
+from nsa_cli.problems.bin.dual_functions import integers
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.bin.large_step import run_of
 
-#: Largest k of the step functions tried.
-_MOST_STEPS = 50
+#: The most items that more than functions is done for, and the most of them times different weights that are
+#: priced: of more it takes seconds, and hundreds of megabytes.
+_MOST_ITEMS, _MOST_ENTRIES = 20_000, 10_000_000
 
-#: Bits of the capacity, and of the sum of all weights, with which products with k and sums fit into 64 bits.
-_CAPACITY_BITS, _SUM_BITS = 55, 61
+#: Steps of the search before, an item; and where the bound is the volume, which prices seldom raise.
+_STEPS, _MORE_STEPS = 50, 300
 
-#: The most items whose weights stay exact where these do not fit: Python's integers take far longer. Of more
-#: items weights are rounded down, which changes hardly a bound.
-_MOST_LONG = 10_000
+#: First and last temperature of that search, times the items; and its steps between two looks.
+_HOT, _COLD, _CHUNK = 0.03, 0.003, 1_000
 
+#: Bits of all weights together, in which sums and differences of 64 bits stay.
+_BITS = 61
 
-class _Sorted(NamedTuple):
-    """Weights by rising size, in integer units.
-
-    Attributes
-    ----------
-    weights : int64[N], or Python integers where that is too short
-    capacity : int
-    cuts : like `weights`, [M]
-        0, the distinct weights of at most half a bin, and half a bin: the parameters eps that matter.
-    first, last : int64[M]
-        The items that neither are dropped nor fill a bin, for each cut: from the first to before the last.
-    """
-
-    weights: NDArray[Any]
-    capacity: int
-    cuts: NDArray[Any]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+#: States of the dynamic programme that checks prices, at most: some seconds.
+_MOST_STATES = 2_000_000_000
 
 
 def bound(instance: BinInstance, clock: Clock) -> Bound:
-    """Take the largest of the bounds; the first in order of simplicity where several are equal.
+    """Bound by dual feasible functions; where packings have more bins, by column generation, too.
 
     Parameters
     ----------
@@ -62,97 +53,96 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
     clock : Clock
         Ends the search, too.
     """
-    weights, whole = _integers(instance)
-    capacity, total = max(whole, 1), sum(weights)
-    best = Bound(value=max(_up(total, capacity), 1), method="volume", witness={"cut": 0})
-    shift = max(capacity.bit_length() - _CAPACITY_BITS, total.bit_length() - _SUM_BITS, 0)
-    dtype: Any = np.int64
-    if shift and instance.size <= _MOST_LONG:
-        shift, dtype = 0, object
-    data = _sorted(np.array([w >> shift for w in weights], dtype=dtype), -(-whole >> shift))
+    best = dual_functions.bound(instance, clock)
+    if instance.size > _MOST_ITEMS or clock.is_over():
+        return best
+    known = [heuristic(instance, np.zeros) for heuristic in (first_fit_decreasing, best_fit_decreasing)]
+    if min(map(_bins, known)) == best.value:
+        return best  # chains start there
+    known.append(_searched(instance, int(best.value), min(known, key=_bins), best.method == "volume", clock))
+    used, (weights, capacity) = _bins(known[-1]), short(instance)
+    if used == best.value:
+        return replace(best, method=f"{best.method}, large steps", exact=True, solution=known[-1])
+    from nsa_cli.core.programme import has_solver
 
-    def witness(cut: int) -> dict[str, Any]:
-        # The same items are dropped; the others weigh more, and a bin holds less: the bound is no lower.
-        return {"cut": min(cut << shift, (capacity + 1) // 2)}
+    if clock.is_over() or not has_solver() or len(weights) * len(np.unique(weights)) > _MOST_ENTRIES:
+        return best
+    from nsa_cli.problems.bin.columns import Columns
 
-    cut, value = _best_cut(data, data.weights, max(data.capacity, 1))
-    if value > best.value:
-        best = Bound(value=value, method="martello-toth L2", witness=witness(cut))
-    for k in range(1, _MOST_STEPS + 1):
-        if clock.reason():
-            break
-        cut, value = _best_cut(data, _rounded(data, k), k * (k + 1))
-        if value > best.value:
-            best = Bound(value=value, method="dual feasible function", witness={**witness(cut), "steps": k})
-    return best
+    columns = Columns(weights, capacity, int(best.value), clock)
+    for packing in known:
+        columns.add(packing)
+    columns.bound(used)
+    if columns.value > best.value:
+        witness = {"prices": columns.prices.tolist(), "most": columns.most}
+        best = Bound(value=columns.value, method="column generation", witness=witness)
+    elif used > columns.value:
+        best = replace(best, method=f"{best.method}, column generation")
+    if used > best.value and (found := columns.packing()) is not None:
+        known.append(found)
+    feasible = [packing for packing in known if instance.violation(packing) is None]
+    solution = min(feasible, key=_bins)
+    return replace(best, exact=_bins(solution) == best.value, solution=solution)
 
 
 def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
-    """Evaluate one dual feasible function, item by item.
+    """Evaluate one dual feasible function, or prices, item by item.
 
     Raises
     ------
     DataError
-        If the witness names no dual feasible function.
+        If the witness names no dual feasible function, or a bin holds items that cost more than it says.
     """
-    weights, capacity = _integers(instance)
-    cut, k = witness.get("cut"), witness.get("steps")
-    if not isinstance(cut, int) or not 0 <= 2 * cut <= capacity + 1:
-        raise DataError(f"witness: expected a cut of at most half a bin, got {shown(cut)}", "witness")
-    if k is not None and (not isinstance(k, int) or k < 1):
-        raise DataError(f"witness: expected a number of steps, got {shown(k)}", "witness")
-    kept: list[int] = [w for w in weights if w >= cut and w > 0]
-    whole = sum(w > capacity - cut for w in kept)
-    rest = [w for w in kept if w <= capacity - cut]
-    if k is None:
-        return max(whole + _up(sum(rest), max(capacity, 1)), 1)
-    mapped = [divmod((k + 1) * w, max(capacity, 1)) for w in rest]
-    # In units of 1 / (k (k + 1)): a whole number of (k + 1)-ths stays, others go down to k-ths.
-    total = sum(share * (k if left == 0 else k + 1) for share, left in mapped)
-    return max(whole + _up(total, k * (k + 1)), 1)
+    if "prices" not in witness:
+        return dual_functions.recompute(instance, witness)
+    weights, capacity = short(instance)
+    prices, most = witness["prices"], witness.get("most", 0)
+    if not _are_counts([most], 1, 1) or not _are_counts(prices, len(weights), 0):
+        raise DataError("witness: expected a whole price for each item, and the most of a bin", "witness")
+    if most * len(weights) > _MOST_STATES:
+        raise DataError(f"witness: {most} is too much to be checked", "witness")
+    # The least weight of items at each price together; what does not fit weighs a little more than a bin.
+    least = np.full(most + 1, capacity + 1)
+    least[0] = 0
+    for weight, price in zip(weights.tolist(), prices, strict=True):
+        beyond = least[max(most + 1 - price, 0) :]
+        if price and (beyond <= capacity - weight).any():
+            raise DataError(f"witness: a bin holds items that cost more than {most}", "witness")
+        if 0 < price <= most:
+            least[price:] = np.minimum(least[price:], least[:-price] + weight)
+    return max(-(-sum(prices) // most), 1)
 
 
-def _up(numerator: int, denominator: int) -> int:
-    return -(-numerator // denominator)
+def short(instance: BinInstance) -> tuple[NDArray[np.int64], int]:
+    """Weights and capacity in 61 bits; longer ones are rounded down, and it up: packings stay packings."""
+    weights, capacity = integers(instance)
+    total = sum(weights)
+    shift = max(total.bit_length() - _BITS, 0)
+    return np.array([w >> shift for w in weights], np.int64), -(-min(capacity, total) >> shift)
 
 
-def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
-    """Weights and capacity in exact integer units."""
-    exact = instance.exact
-    if exact.integers is None:
-        return exact.units.tolist(), exact.capacity
-    return exact.integers[:-1], exact.integers[-1]
+def _searched(instance: BinInstance, least: int, first: Solution, long: bool, clock: Clock) -> Solution:
+    """Improve a packing by a chain of large steps, until it has as few bins as it can."""
+    run, size = run_of(instance, least, first), instance.size
+    tally = Tally(np.zeros(2), np.zeros(2, np.int64), stream_keys(0, np.zeros(1, np.int64))[0])
+    steps = (_MORE_STEPS if long else _STEPS) * size
+    temperatures = _HOT / size * (_COLD / _HOT) ** (np.arange(steps) / steps)
+    run_chain(run.data, run.state, tally, temperatures[:0], BEGIN, 0)
+    run_chain(run.data, run.state, tally, temperatures[:0], DESCEND, size)
+    for k in range(0, steps, _CHUNK):
+        run_chain(run.data, run.state, tally, temperatures[k : k + _CHUNK], ADVANCE, 0)
+        if len(np.unique(run.best())) <= least or clock.is_over():
+            break
+    return np.unique(run.best(), return_inverse=True)[1].astype(np.int64)
 
 
-def _sorted(weights: NDArray[Any], capacity: int) -> _Sorted:
-    array = np.sort(weights)
-    # The last cut leaves the items of more than half a bin, which take a bin each.
-    cuts = np.unique(np.concatenate([[0], array[2 * array <= capacity], [(capacity + 1) // 2]]))
-    first = np.searchsorted(array, cuts, side="left")
-    last = np.searchsorted(array, capacity - cuts, side="right")
-    return _Sorted(array, capacity, cuts, first, last)
+def _bins(packing: Solution) -> int:
+    """Count the bins of a packing that has none empty."""
+    return int(packing.max()) + 1
 
 
-def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int]:
-    """Find the best eps, and its bound.
-
-    Parameters
-    ----------
-    data : _Sorted
-    mapped : int64[N], or Python integers
-        The mapped weights of items that neither are dropped nor fill a bin.
-    whole : int
-        What a bin holds of them.
-    """
-    first, last = data.first, data.last
-    sums = np.append(0, np.cumsum(mapped))
-    bins = len(mapped) - last + -(-(sums[last] - sums[first]) // whole)
-    best = int(np.argmax(bins))
-    return int(data.cuts[best]), int(bins[best])
-
-
-def _rounded(data: _Sorted, k: int) -> NDArray[np.int64]:
-    """Round weights to k-ths, in units of 1 / (k (k + 1))."""
-    scaled, capacity = data.weights * (k + 1), max(data.capacity, 1)
-    share = (scaled // capacity).astype(np.int64)
-    return np.asarray(share * np.where(scaled % capacity == 0, k, k + 1))
+def _are_counts(numbers: Any, count: int, least: int) -> bool:
+    """Tell whether these are so many whole numbers, each at least so much."""
+    if not isinstance(numbers, list) or len(numbers) != count:
+        return False
+    return all(isinstance(x, int) and not isinstance(x, bool) and x >= least for x in numbers)

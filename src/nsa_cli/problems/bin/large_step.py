@@ -13,7 +13,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
-from nsa_cli.problems.bin.bound import bound
+from nsa_cli.problems.bin.dual_functions import bound
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels.large_step import MOST, Bins, Packing, bins_of
 
@@ -60,10 +60,19 @@ class BinLargeStep:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
         least = {id(i): int(bound(i, Clock.of(0.0)).value) for i in instances}
-        return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
+        return [run_of(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 
-def _run(instance: BinInstance, least: int, first: NDArray[Any]) -> LargeStepRun:
+def run_of(instance: BinInstance, least: int, first: NDArray[Any]) -> LargeStepRun:
+    """Put a chain at a packing, which rests where it has as few bins as a bound says.
+
+    Parameters
+    ----------
+    instance : BinInstance
+    least : int
+    first : int64[N]
+        The bin of each item.
+    """
     exact = instance.exact
     state = pack_at(exact.units, exact.capacity, first)
 
