@@ -37,7 +37,7 @@ def test_policies_of_own_problems_are_trained_by_evolution_strategies(cls, tmp_p
     assert task.instance.violation(found.solution) is None
     for file in tmp_path.iterdir():
         file.unlink()
-    with pytest.raises(UsageError, match="its policies are trained by es|use method='es'"):
+    with pytest.raises(UsageError, match=r"its policies are trained by es|use method='es'"):
         train_ppo(training(problem, tmp_path, PpoConfig(**SMALL)))
 
 
