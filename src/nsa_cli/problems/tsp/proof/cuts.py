@@ -1,0 +1,263 @@
+"""Inequalities of tours: what the sets of one are, and the search for violated ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.problems.tsp.kernels import separation
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
+from nsa_cli.problems.tsp.kernels.separation import Found, Lists, Weighted
+
+#: Weights below this are 0, and those above its complement 1.
+_TINY = 1e-5
+
+#: Borders of the weights of edges that handles hang together by.
+_BLOSSOMS, _COMBS = (_TINY, 0.1, 0.2, 0.3), (_TINY, 0.15, 0.3, 0.45)
+
+#: Nodes at most of which all least cuts are sought.
+_DENSE = 500
+
+#: Where so many subtours are found, of each city and in any case, they are enough for a round.
+_SHARE, _SOME = 0.05, 2
+
+#: Room for what is found, a city: cuts, sets and members.
+_ROOM = (4, 12, 40)
+
+
+class Cut(NamedTuple):
+    """The border of one set is crossed twice, or those of a handle and its teeth `least` times.
+
+    Attributes
+    ----------
+    sets : tuple of int64[M]
+        Cities in rising order: a set, or a handle and an odd number of teeth.
+    """
+
+    sets: tuple[Ints, ...]
+
+    @property
+    def least(self) -> int:
+        """How often the borders are crossed at least."""
+        return 2 if len(self.sets) == 1 else 3 * len(self.sets) - 2
+
+    @property
+    def key(self) -> tuple[bytes, ...]:
+        """What equal inequalities have in common."""
+        return tuple(sorted(one.tobytes() for one in self.sets))
+
+
+class Packed(NamedTuple):
+    """Sets of inequalities by city.
+
+    Attributes
+    ----------
+    first : int64[N + 1]
+        Where each city begins in `sets`.
+    sets : int64[M]
+        Sets that hold a city, in rising order.
+    cut : int64[S]
+        The inequality that a set belongs to.
+    starts, members : int64[S + 1], int64[M]
+        Cities of each set.
+    """
+
+    first: Ints
+    sets: Ints
+    cut: Ints
+    starts: Ints
+    members: Ints
+
+
+def packed(cuts: Sequence[Cut], size: int) -> Packed:
+    """Pack inequalities of so many cities."""
+    sets = [one for cut in cuts for one in cut.sets]
+    lists = lists_of(sets)
+    owner = np.repeat(np.arange(len(sets)), np.diff(lists.starts))
+    order = np.argsort(lists.members, kind="stable")
+    first = np.searchsorted(lists.members[order], np.arange(size + 1))
+    return Packed(
+        first, owner[order], np.repeat(np.arange(len(cuts)), [len(cut.sets) for cut in cuts]), *lists
+    )
+
+
+def lists_of(sets: Sequence[Ints]) -> Lists:
+    """Put lists one after the other."""
+    starts = np.cumsum([0, *map(len, sets)])
+    return Lists(starts, np.concatenate([np.zeros(0, np.int64), *sets]))
+
+
+def crossings(cuts: Packed, size: int, i: Ints, j: Ints) -> tuple[Ints, Ints, Ints]:
+    """Count how often edges cross the borders of each inequality's sets.
+
+    Returns
+    -------
+    cut, edge, times : int64[E]
+        Sorted by inequality, then by edge, where it does.
+    """
+    ends, edges = np.concatenate([i, j]), np.tile(np.arange(len(i)), 2)
+    order = np.argsort(ends, kind="stable")
+    first = np.searchsorted(ends[order], np.arange(size + 1))
+    counts = np.diff(first)[cuts.members]
+    owner = np.repeat(np.arange(len(cuts.starts) - 1), np.diff(cuts.starts))
+    begins = np.repeat(first[cuts.members] - np.concatenate([[0], np.cumsum(counts)[:-1]])[: len(counts)], counts)
+    at = edges[order][begins + np.arange(len(begins))]
+    keys, often = np.unique(np.repeat(owner, counts) * len(i) + at, return_counts=True)
+    once = keys[often == 1]  # with both ends in the set an edge is met twice
+    keys, times = np.unique(cuts.cut[once // len(i)] * len(i) + once % len(i), return_counts=True)
+    return keys // len(i), keys % len(i), times
+
+
+class Support(NamedTuple):
+    """A solution of the relaxation, and the sets whose borders it crosses with weight 2.
+
+    Attributes
+    ----------
+    size : int
+    edges : Weighted
+        Those of positive weight.
+    tight : list of int64[M]
+        Sets of inequalities of one set each, without slack.
+    """
+
+    size: int
+    edges: Weighted
+    tight: list[Ints]
+
+
+def support(size: int, i: Ints, j: Ints, x: Floats, tight: list[Ints]) -> Support:
+    """Keep the edges of positive weight."""
+    some = x > _TINY / 10
+    i, j, x = i[some], j[some], x[some]
+    ends, edges = np.concatenate([i, j]), np.tile(np.arange(len(i)), 2)
+    order = np.argsort(ends, kind="stable")
+    first = np.searchsorted(ends[order], np.arange(size + 1))
+    return Support(size, Weighted(i, j, x, first, edges[order]), tight)
+
+
+def components(size: int, edges: Weighted, chosen: NDArray[np.bool_]) -> Lists:
+    """List the components of some of the edges."""
+    root, labels = np.empty(size, np.int64), np.empty(size, np.int64)
+    count = separation.label(edges.i[chosen], edges.j[chosen], root, labels)
+    order = np.argsort(labels, kind="stable")
+    return Lists(np.searchsorted(labels[order], np.arange(count + 1)), order)
+
+
+def _large(lists: Lists, least: int = 2) -> Lists:
+    """Keep the lists of so many members or more."""
+    sizes = np.diff(lists.starts)
+    kept = sizes >= least
+    members = lists.members[np.repeat(kept, sizes)]
+    return Lists(np.concatenate([[0], np.cumsum(sizes[kept])]), members)
+
+
+def _joined(lists: Iterable[Lists]) -> Lists:
+    """Put some lists of lists one after the other."""
+    some = list(lists)
+    sizes = np.concatenate([np.diff(one.starts) for one in some])
+    return Lists(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([one.members for one in some]))
+
+
+def separate(given: Support) -> tuple[list[Cut], bool]:
+    """Find inequalities that a solution violates.
+
+    Returns
+    -------
+    cuts : list of Cut
+    connected : bool
+        Whether its edges hang together.
+    """
+    size, edges = given.size, given.edges
+    parts = components(size, edges, np.ones(len(edges.i), dtype=bool))
+    if len(parts.starts) > 2:
+        return _tidied(size, _split(_large(parts))), False
+    found = Found(*(np.zeros(room * size + 100, np.int64) for room in _ROOM), np.zeros(3, np.int64))
+    _find_subtours(given, found)
+    if found.counts[separation.CUTS] < _SHARE * size + _SOME:
+        _find_blossoms(given, found)
+        _find_combs(given, found)
+    return _tidied(size, _cuts_in(found)), True
+
+
+def _split(lists: Lists) -> Iterator[list[Ints]]:
+    return ([one] for one in np.split(lists.members, lists.starts[1:-1]))
+
+
+def _cuts_in(found: Found) -> Iterator[list[Ints]]:
+    cuts, sets = found.cuts.tolist(), found.sets.tolist()
+    for k in range(found.counts[separation.CUTS]):
+        yield [found.members[sets[s] : sets[s + 1]] for s in range(cuts[k], cuts[k + 1])]
+
+
+def _tidied(size: int, found: Iterable[Sequence[Ints]]) -> list[Cut]:
+    return [cut for sets in found if (cut := _tidy(size, sets)) is not None]
+
+
+def _tidy(size: int, sets: Sequence[Ints]) -> Cut | None:
+    """Sort the sets of an inequality, its first one or what is outside; None if it says nothing."""
+    handle = np.sort(sets[0])
+    if 2 * len(handle) > size or (2 * len(handle) == size and handle[0] > 0):
+        others = np.ones(size, dtype=bool)
+        others[handle] = False
+        handle = np.flatnonzero(others)
+    if len(sets) == 1:
+        return Cut((handle,)) if len(handle) > 1 else None
+    return Cut((handle, *(np.sort(tooth) for tooth in sets[1:])))
+
+
+def _find_subtours(given: Support, found: Found) -> None:
+    size, edges = given.size, given.edges
+    whole, real = np.empty((7, size), np.int64), np.empty((2, size))
+    halves = 2 * len(edges.i)
+    nodes = separation.Shrunk(
+        *whole[:6],
+        np.empty(halves, np.int64),
+        np.empty(halves, np.int64),
+        np.empty(halves),
+        real[0],
+        whole[6],
+        real[1],
+        np.empty(size, np.int64),
+    )
+    left = separation.shrink(edges, nodes, found, _DENSE)
+    if 2 < left <= _DENSE:
+        scratch = np.empty((5, left), np.int64)
+        number = np.empty(size, np.int64)
+        dense = separation.Dense(number, scratch[0], np.zeros((left, left)), *scratch[1:], np.empty(left))
+        separation.cut_phases(edges, nodes, dense, found)
+
+
+def _find_blossoms(given: Support, found: Found) -> None:
+    size, edges = given.size, given.edges
+    x, count = edges.weights, len(edges.i)
+    scratch = separation.Blossoming(
+        np.zeros(size, np.int64), np.full(size, -1), np.empty(count, np.int64), np.empty(count, np.int64)
+    )
+    handles = _joined(
+        _large(components(size, edges, (x > least) & (x < 1.0 - least))) for least in _BLOSSOMS
+    )
+    separation.find_blossoms(edges, handles, scratch, found)
+
+
+def _find_combs(given: Support, found: Found) -> None:
+    size, edges = given.size, given.edges
+    x = edges.weights
+    ones = x > 1.0 - _TINY
+    pairs = np.stack([edges.i[ones], edges.j[ones]], 1)
+    sets = [*pairs, *sorted(given.tight, key=len)]
+    if not sets:
+        return
+    tight = lists_of(sets)
+    some = [components(size, edges, (x > least) & (x < 1.0 - least)) for least in _COMBS]
+    some += [components(size, edges, (x > least) & (x < 1.0 - _TINY)) for least in _COMBS[1:]]
+    some += [components(size, edges, (x > _TINY) & (x < 1.0 - least)) for least in _COMBS[1:]]
+    handles = _joined([*map(_large, some), _large(tight, 3)])
+    order = np.argsort(tight.members, kind="stable")
+    owner = np.repeat(np.arange(len(sets)), np.diff(tight.starts))[order]
+    first = np.searchsorted(tight.members[order], np.arange(size + 1))
+    zeros = np.zeros((2, size), np.int64)
+    each = np.zeros((3, len(sets)), np.int64)
+    separation.find_combs(edges, handles, separation.Combing(tight, first, owner, *zeros, *each), found)
