@@ -207,6 +207,7 @@ class Relaxation:
         if len(old) < max(10, 0.1 * len(self.cuts)):
             return
         self._programme.delete_rows(old + self.size)
+        self.last = self.last._replace(duals=np.delete(self.last.duals, old + self.size))
         gone = set(old.tolist())
         self._keys.difference_update(self.cuts[k].key for k in gone)
         self.cuts = [cut for k, cut in enumerate(self.cuts) if k not in gone]
@@ -257,7 +258,8 @@ class Relaxation:
 
     def values(self, duals: Floats) -> tuple[Values, Duals] | None:
         """Round dual values to whole ones; None if sums of them might not fit into 64 bits."""
-        scaled = np.rint(np.clip(duals * self.per, -_MOST, _MOST))
+        new = np.zeros(self.size + len(self.cuts) - len(duals))  # inequalities since the last solve
+        scaled = np.rint(np.clip(np.append(duals, new) * self.per, -_MOST, _MOST))
         sets, weights = self.packed, np.maximum(scaled[self.size :], 0.0).astype(np.int64)
         cities = scaled[: self.size].astype(np.int64)
         whole = Duals(cities.copy(), sets.first, sets.sets, weights[sets.cut])
