@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import Exact
@@ -257,9 +258,9 @@ class Proof:
             lacking = self.goal - total
             if lacking > guess:
                 raise Stopped
-            some = (costs < lacking) | np.isin(relaxation.keys(i, j), relaxation.keys(*self.edges.fixed))
-            i, j = i[some], j[some]
-            relaxation.keep_edges(np.isin(relaxation.keys(relaxation.i, relaxation.j), relaxation.keys(i, j)))
+            i, j = i[costs < lacking], j[costs < lacking]
+            kept = np.isin(relaxation.keys(relaxation.i, relaxation.j), relaxation.keys(i, j))
+            relaxation.keep_edges(kept | (relaxation.lower > 0.5))
             relaxation.add_edges(i, j)
             costs = self._bounded().costs
             self._reduced = True
@@ -268,12 +269,11 @@ class Proof:
         if lacking <= 0:
             return True
         relaxation.fix(np.flatnonzero((-costs >= lacking) & (relaxation.lower < 0.5)), 1.0)
-        return self._is_barren()
+        return self._is_barren(relaxation.upper > 0.5)
 
-    def _is_barren(self) -> bool:
-        """Tell whether some city has fewer than two edges left."""
+    def _is_barren(self, there: NDArray[np.bool_]) -> bool:
+        """Tell whether some city has fewer than two edges that are there."""
         relaxation = self.relaxation
-        there = relaxation.upper > 0.5
         ends = np.concatenate([relaxation.i[there], relaxation.j[there]])
         return bool((np.bincount(ends, minlength=relaxation.size) < 2).any())
 
@@ -354,17 +354,16 @@ class Proof:
         relaxation, lacking = self.relaxation, self.goal - bounded.total
         if lacking > 0:
             left = (relaxation.upper > 0.5) & ((bounded.costs < lacking) | (relaxation.lower > 0.5))
-            if left.sum() != relaxation.size:
-                return False
             keys = np.sort(relaxation.keys(relaxation.i[left], relaxation.j[left]))
-            if not np.array_equal(keys, relaxation.tour_keys):
-                tour = self._tour_of(left)
-                if tour is None or self._is_new(left.astype(np.float64)):
+            if not (np.array_equal(keys, relaxation.tour_keys) or self._is_barren(left)):
+                if self._tour_of(left) is None:
                     return False
+                if self._is_new(left.astype(np.float64)):
+                    raise Improved
         self.leaves.append(Leaf(case.fixings, bounded.values))
         return True
 
-    def _tour_of(self, chosen: np.ndarray) -> Solution | None:
+    def _tour_of(self, chosen: NDArray[np.bool_]) -> Solution | None:
         """Give the tour of the instance that some columns make; None if they make none."""
         relaxation, size = self.relaxation, self.relaxation.size
         i, j = relaxation.i[chosen], relaxation.j[chosen]
@@ -393,22 +392,20 @@ class Proof:
 
     def _is_infeasible(self, fixings: tuple[tuple[int, int], ...]) -> bool:
         """Tell whether dual values show that a case has no tour: those of a ray, as often as it takes."""
-        relaxation, ray = self.relaxation, self.relaxation.ray()
-        if ray is None:
-            return False
-        ray = ray / max(float(np.abs(ray).max()), 1e-30)
-        unit = relaxation.bounded(ray, 0 * relaxation.lengths)
-        if unit is None or unit.total <= 0:
-            return False
-        base = np.zeros(len(ray))
-        plain = relaxation.bounded(base)
-        assert plain is not None
-        for more in (1.01, 2.0, 8.0):
-            times = more * (self.goal - plain.total) / unit.total
-            bounded = relaxation.bounded(base + times * ray)
-            if bounded is not None and bounded.total >= self.goal:
-                self.leaves.append(Leaf(fixings, bounded.values))
-                return True
+        relaxation = self.relaxation
+        plain = relaxation.bounded(np.zeros(relaxation.size))
+        for ray in (relaxation.ray(), relaxation.violated_row()):
+            if ray is None or plain is None:
+                continue
+            ray = ray / max(float(np.abs(ray).max()), 1e-30)
+            unit = relaxation.bounded(ray, 0 * relaxation.lengths)
+            if unit is None or unit.total <= 0:
+                continue
+            for more in (1.01, 2.0, 8.0):
+                bounded = relaxation.bounded(more * (self.goal - plain.total) / unit.total * ray)
+                if bounded is not None and bounded.total >= self.goal:
+                    self.leaves.append(Leaf(fixings, bounded.values))
+                    return True
         return False
 
     def _split_any(self, case: Case, x: Floats) -> list[Case]:
