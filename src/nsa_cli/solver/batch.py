@@ -85,6 +85,12 @@ class Batch:
         return self.clock.is_limited and self.settings.steps is None
 
     @property
+    def proves(self) -> bool:
+        """Whether answers are to be proved: those of large steps unless steps are given, or those asked for."""
+        settings, large = self.settings, self.search.method == "large-step"
+        return settings.bound and (settings.prove or (settings.steps is None and large))
+
+    @property
     def steps(self) -> int | None:
         """Steps to share out among populations and chains: None by time, none if a schedule needs them."""
         if self.planned.kind == "adaptive":

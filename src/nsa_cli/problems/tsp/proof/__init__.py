@@ -8,3 +8,44 @@ valid bound. Edges whose reduced cost alone would lift the bound to the best tou
 tour, and drop out; what then is open, is decided by cases: an edge is in the tour or is not (`search`).
 A `certificate` has the values of all cases.
 """
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from nsa_cli.core.clock import Clock
+from nsa_cli.core.extras import is_installed
+from nsa_cli.core.instance import Solution
+
+if TYPE_CHECKING:
+    from nsa_cli.problems.tsp.instance import TspInstance
+    from nsa_cli.problems.tsp.proof.search import Proof
+
+#: Cities from and up to which there are proofs: fewer are enumerated, and of more a bound takes minutes.
+_FEWEST, _MOST = 5, 10_000
+
+
+def proof_of(
+    instance: TspInstance, tour: Solution, clock: Clock, effort: float = math.inf
+) -> Proof | None:
+    """Prepare a proof; None where there is no solver, kernels lack lengths, or the tour is none.
+
+    Parameters
+    ----------
+    instance : TspInstance
+        As searches see it.
+    tour : int64[N]
+    clock : Clock
+    effort : float
+        In rows and columns of programmes that are solved.
+    """
+    if not _FEWEST <= instance.size <= _MOST or not is_installed("highspy"):
+        return None
+    if instance.violation(tour) is not None:
+        return None
+    from nsa_cli.problems.tsp.proof.lengths import whole_edges
+    from nsa_cli.problems.tsp.proof.search import Proof
+
+    edges = whole_edges(instance)
+    return None if edges is None else Proof(edges, tour, clock, effort)

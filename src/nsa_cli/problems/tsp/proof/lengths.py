@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -173,10 +173,8 @@ def whole_edges(instance: TspInstance) -> WholeEdges | None:
 
 def _of_nodes(instance: ClosedTour) -> WholeEdges:
     units, unit, there, fixed, whole = instance.unpenalised()
-    made = _of_matrix(instance, units, unit, there, whole=whole)
-    i, j = np.nonzero(np.triu(fixed))
-    made.__dict__["fixed"] = (i, j)
-    return made
+    i, j = (np.ascontiguousarray(ends) for ends in np.nonzero(np.triu(fixed)))
+    return replace(_of_matrix(instance, units, unit, there, whole=whole), fixed=(i, j))
 
 
 def _of_matrix(

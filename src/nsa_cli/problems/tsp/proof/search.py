@@ -6,7 +6,6 @@ first and needs one programme, whose basis goes on from case to case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.kernels.links import follow_links
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
 from nsa_cli.problems.tsp.proof.cuts import separate, support
-from nsa_cli.problems.tsp.proof.lengths import WholeEdges, whole_edges
+from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, Values
 
 #: Rounds of cutting planes in a row that may gain less than a share of what is open: at the root, in a case.
@@ -84,7 +83,7 @@ class Proof:
 
     Attributes
     ----------
-    tour : int64[N]
+    solution : int64[N]
         The best tour.
     objective : Exact
         Its length in file units.
@@ -97,6 +96,8 @@ class Proof:
         Dual values before branching, and of the cases that end.
     """
 
+    method = "branch-and-cut"
+
     def __init__(self, edges: WholeEdges, tour: Solution, clock: Clock, effort: float = np.inf) -> None:
         self.edges, self.instance, self._clock, self._effort = edges, edges.instance, clock, effort
         self.total: int | None = None
@@ -106,7 +107,7 @@ class Proof:
         self._offered: tuple[Solution, Exact] | None = None
         self._ties, self._reduced = 0, False
         self._cases: list[Case] = []
-        self.tour, self.objective = tour, self.instance.exact_objective(tour)
+        self.solution, self.objective = tour, self.instance.exact_objective(tour)
         self.goal = edges.goal(self.objective)
         self.relaxation = Relaxation(edges, edges.inward(tour))
 
@@ -141,7 +142,7 @@ class Proof:
 
     def _adopt(self, tour: Solution, objective: Exact) -> None:
         """Go on with a better tour."""
-        self.tour, self.objective, self.goal = tour, objective, self.edges.goal(objective)
+        self.solution, self.objective, self.goal = tour, objective, self.edges.goal(objective)
         ours = self.edges.inward(tour)
         self.relaxation.set_tour(ours)
         if not self._reduced:
@@ -321,7 +322,7 @@ class Proof:
             if self._look():
                 raise Improved
             if not self._solve():
-                if self._is_infeasible(case.fixings):
+                if self._is_infeasible(case.fixings) or self._ends(case, self._bounded()):
                     return []
                 return self._split_any(case, np.zeros(len(relaxation.i)))
             objective, x = relaxation.last.objective, relaxation.last.columns
@@ -442,12 +443,3 @@ class Proof:
         relaxation.last = outcome
         return self._cases_of(case, bound, column, order)
 
-
-def proof_of(
-    instance: object, tour: Solution, clock: Clock, effort: float = np.inf, asked: Callable[[], bool] | None = None
-) -> Proof | None:
-    """Prepare a proof for an instance as searches see it, and a tour; None where there can be none."""
-    edges = whole_edges(instance)
-    if edges is None or edges.size < 5 or instance.violation(tour) is not None:
-        return None
-    return Proof(edges, tour, clock, effort)
