@@ -86,7 +86,7 @@ class Batch:
 
     @property
     def proves(self) -> bool:
-        """Whether answers are to be proved: those of large steps unless steps are given, or those asked for."""
+        """Whether proofs are tried: of large steps without a number of steps, or where asked for."""
         settings, large = self.settings, self.search.method == "large-step"
         return settings.bound and (settings.prove or (settings.steps is None and large))
 

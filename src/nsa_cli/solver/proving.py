@@ -21,7 +21,6 @@ from typing import Any
 from nsa_cli.anneal.chains import Chains, Progress
 from nsa_cli.anneal.loop import End, InstanceEnd
 from nsa_cli.core.bound import Bound, is_as_good
-from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Proof, Task
 from nsa_cli.solver.batch import Batch
@@ -48,9 +47,9 @@ _LOOK, _MANY_LOOK, _MANY = 0.01, 0.25, 2_000
 
 def stronger(task: Task, bound: Bound | None, proof: Proof, known: Solution | None) -> Bound | None:
     """Take the better one of a bound and a proof's, with the proof's solution if it beats a known one."""
-    limit, sense, instance = proof.limit, task.problem.sense, task.instance
-    found = proof.solution
-    if known is not None and is_as_good(instance.exact_objective(known), instance.exact_objective(found), sense):
+    limit, sense, value = proof.limit, task.problem.sense, task.instance.exact_objective
+    found: Solution | None = proof.solution
+    if known is not None and is_as_good(value(known), value(proof.solution), sense):
         found = None
     if limit is not None and (bound is None or proof.proved or not is_as_good(limit, bound.unrounded, sense)):
         seconds = 0.0 if bound is None else bound.seconds
@@ -173,7 +172,9 @@ def after(batch: Batch, task: Task, bound: Bound | None, end: InstanceEnd) -> Bo
     if not settings.prove and instance.size > _MOST_AFTER:
         return bound
     best = _best_of(task, end.best)
-    if best is None or (bound is not None and bound.proves(instance.exact_objective(best), task.problem.sense)):
+    if best is None:
+        return bound
+    if bound is not None and bound.proves(instance.exact_objective(best), task.problem.sense):
         return bound
     began = time.monotonic()
     proof = task.problem.proof(instance, best, batch.clock, math.inf if settings.prove else _EFFORT)

@@ -89,7 +89,9 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
     batch = batch.with_temperatures()
     x = batch.starts()
     took = time.monotonic() - began
-    bounds = bounds_of(batch.tasks, batch.clock) if batch.settings.bound else [None] * count
+    bounds: list[Bound | None] = [None] * count
+    if batch.settings.bound:
+        bounds = bounds_of(batch.tasks, batch.clock)
     is_open = [not solved(bound) for bound in bounds]
     if any(is_open) and (why := _too_late(batch, took)) is not None:
         ends = [_started(why, first) for first in np.split(improved(batch, x, why), count)]

@@ -442,7 +442,7 @@ def _choose_teeth(edges: Weighted, handles: Lists, begin: int, end: int, scratch
 def _note_blossom(
     edges: Weighted, handles: Lists, begin: int, end: int, scratch: Blossoming, count: int, found: Found
 ) -> None:
-    """Note a comb of edges. Where two of them share an end, that goes to the other side, and both are none."""
+    """Note a comb of edges. Two that share an end go, and it changes sides."""
     inside, tooth, teeth, alive = scratch.inside, scratch.tooth, scratch.teeth, scratch.alive
     left = count
     for k in range(count):

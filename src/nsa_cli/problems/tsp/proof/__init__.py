@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 5, 10_000
 
 
-def proof_of(
-    instance: TspInstance, tour: Solution, clock: Clock, effort: float = math.inf
-) -> Proof | None:
+def proof_of(instance: TspInstance, tour: Solution, clock: Clock, effort: float = math.inf) -> Proof | None:
     """Prepare a proof; None where there is no solver, kernels lack lengths, or the tour is none.
 
     Parameters

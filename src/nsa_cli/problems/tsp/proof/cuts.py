@@ -103,7 +103,7 @@ def crossings(cuts: Packed, size: int, i: Ints, j: Ints) -> tuple[Ints, Ints, In
     first = np.searchsorted(ends[order], np.arange(size + 1))
     counts = np.diff(first)[cuts.members]
     owner = np.repeat(np.arange(len(cuts.starts) - 1), np.diff(cuts.starts))
-    begins = np.repeat(first[cuts.members] - np.concatenate([[0], np.cumsum(counts)[:-1]])[: len(counts)], counts)
+    begins = np.repeat(first[cuts.members] - np.cumsum(counts) + counts, counts)
     at = edges[order][begins + np.arange(len(begins))]
     keys, often = np.unique(np.repeat(owner, counts) * len(i) + at, return_counts=True)
     once = keys[often == 1]  # with both ends in the set an edge is met twice
@@ -174,7 +174,8 @@ def separate(given: Support) -> tuple[list[Cut], bool]:
     parts = components(size, edges, np.ones(len(edges.i), dtype=bool))
     if len(parts.starts) > 2:
         return _tidied(size, _split(_large(parts))), False
-    found = Found(*(np.zeros(room * size + 100, np.int64) for room in _ROOM), np.zeros(3, np.int64))
+    cuts, sets, members = (np.zeros(room * size + 100, np.int64) for room in _ROOM)
+    found = Found(cuts, sets, members, np.zeros(3, np.int64))
     _find_subtours(given, found)
     if found.counts[separation.CUTS] < _SHARE * size + _SOME:
         _find_blossoms(given, found)
@@ -210,23 +211,23 @@ def _tidy(size: int, sets: Sequence[Ints]) -> Cut | None:
 
 def _find_subtours(given: Support, found: Found) -> None:
     size, edges = given.size, given.edges
-    whole, real = np.empty((7, size), np.int64), np.empty((2, size))
     halves = 2 * len(edges.i)
+    parent, following, tail, sizes, head, last, seen, waiting = np.empty((8, size), np.int64)
+    after, to = np.empty((2, halves), np.int64)
+    border, sums = np.empty((2, size))
     nodes = separation.Shrunk(
-        *whole[:6],
-        np.empty(halves, np.int64),
-        np.empty(halves, np.int64),
-        np.empty(halves),
-        real[0],
-        whole[6],
-        real[1],
-        np.empty(size, np.int64),
+        *(parent, following, tail, sizes, head, last, after, to),
+        weights=np.empty(halves),
+        border=border,
+        seen=seen,
+        sums=sums,
+        waiting=waiting,
     )
     left = separation.shrink(edges, nodes, found, _DENSE)
     if 2 < left <= _DENSE:
-        scratch = np.empty((5, left), np.int64)
-        number = np.empty(size, np.int64)
-        dense = separation.Dense(number, scratch[0], np.zeros((left, left)), *scratch[1:], np.empty(left))
+        node, following, tail, active, order = np.empty((5, left), np.int64)
+        between, number = np.zeros((left, left)), np.empty(size, np.int64)
+        dense = separation.Dense(number, node, between, following, tail, active, order, keys=np.empty(left))
         separation.cut_phases(edges, nodes, dense, found)
 
 
@@ -236,9 +237,7 @@ def _find_blossoms(given: Support, found: Found) -> None:
     scratch = separation.Blossoming(
         np.zeros(size, np.int64), np.full(size, -1), np.empty(count, np.int64), np.empty(count, np.int64)
     )
-    handles = _joined(
-        _large(components(size, edges, (x > least) & (x < 1.0 - least))) for least in _BLOSSOMS
-    )
+    handles = _joined(_large(components(size, edges, (x > least) & (x < 1.0 - least))) for least in _BLOSSOMS)
     separation.find_blossoms(edges, handles, scratch, found)
 
 

@@ -18,7 +18,7 @@ from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels import reduced_costs
 from nsa_cli.problems.tsp.kernels.metric import CODES, Floats, Ints, KernelMetric, lengths
-from nsa_cli.problems.tsp.kernels.reduced_costs import CITY, EDGES, FAR, Duals, Scan
+from nsa_cli.problems.tsp.kernels.reduced_costs import CITY, EDGES, Duals, Scan
 from nsa_cli.problems.tsp.neighbour_lists import nearest_in_orthants, neighbour_lists
 
 #: Candidates of each city, where quadrants add to them, and where they do not.
@@ -109,13 +109,15 @@ class WholeEdges:
 
     def fits(self, duals: Duals, values: Floats) -> bool:
         """Tell whether sums of reduced costs fit into 64 bits; `values` are of the sets, and may be large."""
-        sizes = np.diff(duals.first)
-        around = np.add.reduceat(np.append(values[duals.sets], 0.0), np.minimum(duals.first[:-1], len(duals.sets)))
-        most = np.abs(duals.potentials.astype(np.float64)) + np.where(sizes > 0, around, 0.0)
-        longest = math.ldexp(self.longest, self.scale)
-        return bool(self.size * (longest + 2.01 * float(most.max())) < 2.0**_SUM_BITS)
+        of_sets = np.concatenate([[0.0], np.cumsum(values[duals.sets])])
+        around = of_sets[duals.first[1:]] - of_sets[duals.first[:-1]]
+        most = np.abs(duals.potentials.astype(np.float64)) + around
+        longest, rounding = math.ldexp(self.longest, self.scale), 1e-9 * float(of_sets[-1])
+        return bool(self.size * (longest + 2.01 * float(most.max()) + rounding) < 2.0**_SUM_BITS)
 
-    def scanned(self, duals: Duals, limit: int, stop: Callable[[], bool], most: int) -> tuple[int, Edges] | None:
+    def scanned(
+        self, duals: Duals, limit: int, stop: Callable[[], bool], most: int
+    ) -> tuple[int, Edges] | None:
         """Sum up the negative reduced costs of all edges, and find the edges with costs below a limit.
 
         Returns
@@ -123,18 +125,19 @@ class WholeEdges:
         total, edges : int, (int64[E], int64[E], int64[E])
             None if it was stopped, or there are more than `most` of these.
         """
-        size, room = self.size, max(_ROOM, 2) * self.size
-        counts = np.zeros(2, np.int64)
-        found = Scan(np.zeros(size, np.int64), *(np.empty(room, np.int64) for _ in range(3)), counts)
+        size, counts = self.size, np.zeros(2, np.int64)
+        i, j, costs = np.empty((3, _ROOM * size), np.int64)
+        found = Scan(np.zeros(size, np.int64), i, j, costs, counts)
         parts: list[Edges] = []
         unit = math.ldexp(1.0, self.scale)
         while counts[CITY] < size:
             if stop() or sum(len(part[0]) for part in parts) > most:
                 return None
             reduced_costs.scan(self.metric, unit, duals, limit, found, _LOOK)
-            parts.append(tuple(some[: counts[EDGES]].copy() for some in found[1:4]))
+            some = slice(counts[EDGES])
+            parts.append((i[some].copy(), j[some].copy(), costs[some].copy()))
             counts[EDGES] = 0
-        i, j, costs = (np.concatenate(some) for some in zip(*parts, strict=True))
+        i, j, costs = (np.concatenate(ends) for ends in zip(*parts, strict=True))
         return total_of(found.negative), (i, j, costs)
 
 
@@ -177,9 +180,7 @@ def _of_nodes(instance: ClosedTour) -> WholeEdges:
     return replace(_of_matrix(instance, units, unit, there, whole=whole), fixed=(i, j))
 
 
-def _of_matrix(
-    instance: TspInstance, units: Any, unit: Fraction, there: Any, *, whole: bool
-) -> WholeEdges:
+def _of_matrix(instance: TspInstance, units: Any, unit: Fraction, there: Any, *, whole: bool) -> WholeEdges:
     """Prepare whole lengths in a matrix [N, N], rounded down where they have too many bits."""
     size = len(units)
     units = np.where(there, units, 0)

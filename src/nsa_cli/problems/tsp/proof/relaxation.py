@@ -1,4 +1,4 @@
-"""The linear programme over some edges, its inequalities, and bounds in whole numbers from its dual values."""
+"""The linear programme over some edges, its inequalities, and whole bounds from its dual values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import total_of
@@ -30,8 +31,8 @@ _LOOK, _LEAST = 400_000, 50
 #: Dual values are clipped to so many bits.
 _MOST = 2.0**58
 
-#: Dual values below this are 0.
-_ZERO = 1e-7
+#: Dual values below the first are 0; borders with less slack than the second have none.
+_ZERO, _TIGHT = 1e-7, 1e-5
 
 
 class Values(NamedTuple):
@@ -157,7 +158,7 @@ class Relaxation:
         self._programme.set_costs(np.arange(len(self.i)), self._costs())
         return True
 
-    def keep_edges(self, kept: np.ndarray) -> None:
+    def keep_edges(self, kept: NDArray[np.bool_]) -> None:
         """Delete the columns of other edges."""
         if kept.all():
             return
@@ -235,8 +236,10 @@ class Relaxation:
 
     def tight(self) -> list[Ints]:
         """List the sets of inequalities of one set that have no slack."""
-        rows = self.last.rows[self.size :]
-        return [cut.sets[0] for cut, row in zip(self.cuts, rows, strict=True) if len(cut.sets) == 1 and row < 2 + 1e-5]
+        few = self.last.rows[self.size :] < 2.0 + _TIGHT
+        return [
+            cut.sets[0] for cut, tight in zip(self.cuts, few, strict=True) if tight and len(cut.sets) == 1
+        ]
 
     def tried(self, column: int, value: float, basis: object, iterations: int) -> Outcome:
         """Solve for some iterations with a column fixed, and put everything back."""

@@ -60,11 +60,11 @@ class Leaf(NamedTuple):
     values: Values
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The clock, or too hard a case, has ended the search."""
 
 
-class Improved(Exception):
+class ImprovedError(Exception):
     """There is a better tour: the search begins again, with fewer edges."""
 
 
@@ -131,11 +131,11 @@ class Proof:
             while not self.proved:
                 try:
                     self.proved = self._root() or self._tree()
-                except Improved:
+                except ImprovedError:
                     self.leaves.clear()
                     self._cases.clear()
                     self._free()
-        except Stopped:
+        except StoppedError:
             pass
 
     # --- steps
@@ -151,7 +151,7 @@ class Proof:
     def _look(self) -> bool:
         """End if it is time to; tell whether there was a better tour."""
         if self._clock.is_over() or self._effort <= 0:
-            raise Stopped
+            raise StoppedError
         if (offered := self._offered) is None:
             return False
         self._offered = None
@@ -165,7 +165,7 @@ class Proof:
         relaxation = self.relaxation
         self._effort -= len(relaxation.i) + len(relaxation.cuts) + relaxation.size
         if not relaxation.solve(self._clock):
-            raise Stopped
+            raise StoppedError
         return relaxation.last.state == "optimal"
 
     def _goal_units(self) -> float:
@@ -178,7 +178,9 @@ class Proof:
         """Add violated inequalities; how many, and whether the solution's edges hang together."""
         relaxation = self.relaxation
         x = relaxation.last.columns
-        cuts, connected = separate(support(relaxation.size, relaxation.i, relaxation.j, x, relaxation.tight()))
+        cuts, connected = separate(
+            support(relaxation.size, relaxation.i, relaxation.j, x, relaxation.tight())
+        )
         return relaxation.add_cuts(cuts), connected
 
     def _root(self) -> bool:
@@ -216,7 +218,7 @@ class Proof:
         limit = -int(_NEGATIVE * abs(self.goal) / size) - 1
         found = relaxation.bounded_by_all(limit, self._clock.is_over, size * size)
         if found is None:
-            raise Stopped
+            raise StoppedError
         total, (i, j, costs), values = found
         self._note(total)
         if total >= self.goal:
@@ -227,7 +229,7 @@ class Proof:
 
     def _bounded(self) -> Bounded:
         if (found := self.relaxation.bounded()) is None:
-            raise Stopped
+            raise StoppedError
         return found
 
     def _stage(self, bounded: Bounded) -> bool:
@@ -254,11 +256,11 @@ class Proof:
             guess = max(guess, 0) + abs(self.goal) // 2**24 + 1
             found = relaxation.bounded_by_all(guess, self._clock.is_over, _LEFT * size + 1000)
             if found is None:
-                raise Stopped
+                raise StoppedError
             total, (i, j, costs), values = found
             lacking = self.goal - total
             if lacking > guess:
-                raise Stopped
+                raise StoppedError
             i, j = i[costs < lacking], j[costs < lacking]
             kept = np.isin(relaxation.keys(relaxation.i, relaxation.j), relaxation.keys(i, j))
             relaxation.keep_edges(kept | (relaxation.lower > 0.5))
@@ -287,7 +289,7 @@ class Proof:
             self._note(min(self.goal, *(case.bound for case in self._cases)))
             self.open = len(self._cases)
             if self._look():
-                raise Improved
+                raise ImprovedError
             case = self._cases[-1]
             self._enter(case)
             self.nodes += 1
@@ -320,7 +322,7 @@ class Proof:
         relaxation, slow, last = self.relaxation, 0, -np.inf
         while True:
             if self._look():
-                raise Improved
+                raise ImprovedError
             if not self._solve():
                 if self._is_infeasible(case.fixings) or self._ends(case, self._bounded()):
                     return []
@@ -337,7 +339,7 @@ class Proof:
                 continue
             if not len(broken):
                 if self._is_new(x):
-                    raise Improved
+                    raise ImprovedError
                 bounded = self._bounded()
                 if self._ends(case, bounded):
                     return []
@@ -360,7 +362,7 @@ class Proof:
                 if self._tour_of(left) is None:
                     return False
                 if self._is_new(left.astype(np.float64)):
-                    raise Improved
+                    raise ImprovedError
         self.leaves.append(Leaf(case.fixings, bounded.values))
         return True
 
@@ -386,7 +388,7 @@ class Proof:
         if objective >= self.objective:
             self._ties += 1
             if self._ties > _TIES:
-                raise Stopped
+                raise StoppedError
             return False
         self._adopt(tour, objective)
         return True
@@ -414,7 +416,7 @@ class Proof:
         relaxation = self.relaxation
         free = np.flatnonzero((relaxation.lower < 0.5) & (relaxation.upper > 0.5))
         if not len(free):
-            raise Stopped
+            raise StoppedError
         column = int(free[np.argmin(x[free])])
         return self._cases_of(case, case.bound, column, (1, 0))
 
@@ -442,4 +444,3 @@ class Proof:
                 best, column, order = gains[0] * gains[1], one, (0, 1) if gains[0] > gains[1] else (1, 0)
         relaxation.last = outcome
         return self._cases_of(case, bound, column, order)
-
