@@ -26,7 +26,7 @@ from nsa_cli.core.problem import Proof, Task
 from nsa_cli.solver.batch import Batch
 
 #: Effort of a proof after the chains: about a second.
-_EFFORT = 200_000.0
+_EFFORT = 150_000.0
 
 #: Elements of an instance at most whose proof follows chains by itself.
 _MOST_AFTER = 2_000

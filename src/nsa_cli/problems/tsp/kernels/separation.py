@@ -23,7 +23,7 @@ _SLACK = 1e-4
 #: A comb is to be violated by so much.
 _COMB_SLACK = 0.02
 
-#: Shrinking merges ends of edges of weight 1 first; of lighter ones, where too many nodes are left.
+#: Shrinking merges ends of edges of weight 1 first; then of lighter ones.
 _HEAVY, _LIGHTER, _LIGHTEST = 1.0 - 1e-7, 0.1, 0.05
 
 
@@ -166,11 +166,11 @@ class Shrunk(NamedTuple):
 
 
 @kernel
-def shrink(edges: Weighted, nodes: Shrunk, found: Found, enough: int) -> int:
-    """Merge the ends of heavy edges, and note nodes with light borders; how many nodes are left.
+def shrink(edges: Weighted, nodes: Shrunk, found: Found) -> None:
+    """Merge the ends of heavy edges, and note nodes with light borders.
 
     An edge of weight 1 or more, between nodes, is not in a least cut, or there is an equal one without it
-    (Padberg and Rinaldi 1990). If more than `enough` nodes are left, lighter ones are merged, too.
+    (Padberg and Rinaldi 1990). Then lighter ones are merged, a heuristic.
     """
     size = len(nodes.parent)
     for city in range(size):
@@ -196,8 +196,8 @@ def shrink(edges: Weighted, nodes: Shrunk, found: Found, enough: int) -> int:
                 count -= 1
                 if nodes.border[node] < 2.0 - _SLACK and nodes.size[node] < size - 1:
                     _note_node(nodes, node, found)
-        if count <= enough or heavy <= _LIGHTEST:
-            return count
+        if heavy <= _LIGHTEST:
+            return
         heavy -= _LIGHTER
         for city in range(size):
             if nodes.parent[city] == city:
@@ -276,298 +276,117 @@ def _note_node(nodes: Shrunk, node: int, found: Found) -> None:
         _end_cut(found)
 
 
-class Dense(NamedTuple):
-    """The nodes that are left, and all weights between them.
-
-    Attributes
-    ----------
-    number : int64[N]
-        Number of each node that is left.
-    node : int64[C]
-    between : float64[C, C]
-    following, tail, active, order : int64[C]
-    keys : float64[C]
-        Scratch.
-    """
-
-    number: Ints
-    node: Ints
-    between: Floats
-    following: Ints
-    tail: Ints
-    active: Ints
-    order: Ints
-    keys: Floats
-
-
-@kernel
-def cut_phases(edges: Weighted, nodes: Shrunk, dense: Dense, found: Found) -> None:
-    """Find light borders of sets of nodes, the least one among them (Stoer and Wagner 1997).
-
-    `Dense.between` is zero at first.
-    """
-    between, keys, order, left = dense.between, dense.keys, dense.order, 0
-    for city in range(len(nodes.parent)):
-        if nodes.parent[city] == city:
-            dense.number[city], dense.node[left] = left, city
-            dense.following[left], dense.tail[left], dense.active[left] = -1, left, left
-            left += 1
-    for k in range(len(edges.i)):
-        a = dense.number[find_root(nodes.parent, edges.i[k])]
-        b = dense.number[find_root(nodes.parent, edges.j[k])]
-        if a != b:
-            between[a, b] += edges.weights[k]
-            between[b, a] += edges.weights[k]
-    while left > 1:
-        for k in range(left):
-            order[k] = dense.active[k]
-            keys[order[k]] = 0.0
-        before, here = 0, 0
-        for rest in range(left, 0, -1):
-            at = 0
-            for k in range(1, rest):
-                if keys[order[k]] > keys[order[at]]:
-                    at = k
-            before, here = here, order[at]
-            order[at] = order[rest - 1]
-            for k in range(rest - 1):
-                keys[order[k]] += between[here, order[k]]
-        if keys[here] < 2.0 - _SLACK:
-            _note_nodes(nodes, dense, here, found)
-        for k in range(left):
-            other = dense.active[k]
-            between[before, other] += between[here, other]
-            between[other, before] = between[before, other]
-            if other == here:
-                dense.active[k] = dense.active[left - 1]
-                other = dense.active[k]
-                between[before, other] += between[here, other]
-                between[other, before] = between[before, other]
-        between[before, before] = 0.0
-        dense.following[dense.tail[before]], dense.tail[before] = here, dense.tail[here]
-        left -= 1
-
-
-@inlined
-def _note_nodes(nodes: Shrunk, dense: Dense, first: int, found: Found) -> None:
-    total, one = 0, first
-    while one >= 0:
-        total += nodes.size[dense.node[one]]
-        one = dense.following[one] if one != dense.tail[first] else -1
-    if 1 < total < len(nodes.parent) - 1 and _has_room(found, 1, total):
-        one = first
-        while one >= 0:
-            _put_node(nodes, dense.node[one], found)
-            one = dense.following[one] if one != dense.tail[first] else -1
-        _end_set(found)
-        _end_cut(found)
-
-
-# --- blossoms ----------------------------------------------------------------------------------------
-
-
-class Blossoming(NamedTuple):
-    """Scratch of `find_blossoms`.
-
-    Attributes
-    ----------
-    inside : int64[N]
-        Whether a city is in the handle; 2 once it is put down.
-    tooth : int64[N]
-        The tooth at a city, -1 where there is none.
-    teeth, alive : int64[E]
-        Edges of the teeth, and whether they still are.
-    """
-
-    inside: Ints
-    tooth: Ints
-    teeth: Ints
-    alive: Ints
-
-
-@kernel
-def find_blossoms(edges: Weighted, handles: Lists, scratch: Blossoming, found: Found) -> None:
-    """Take heavy edges out of a handle for its teeth, an odd number (Padberg and Rinaldi 1990).
-
-    `Blossoming.inside` is 0 and `tooth` -1 between the calls.
-    """
-    inside, teeth = scratch.inside, scratch.teeth
-    for h in range(len(handles.starts) - 1):
-        begin, end = handles.starts[h], handles.starts[h + 1]
-        for k in range(begin, end):
-            inside[handles.members[k]] = 1
-        count = _choose_teeth(edges, handles, begin, end, scratch)
-        if count > 0 and _has_room(found, 1 + count, end - begin + 3 * count):
-            _note_blossom(edges, handles, begin, end, scratch, count, found)
-        for k in range(begin, end):
-            inside[handles.members[k]] = 0
-        for k in range(count):
-            for city in (edges.i[teeth[k]], edges.j[teeth[k]]):
-                inside[city], scratch.tooth[city] = 0, -1
-
-
-@inlined
-def _choose_teeth(edges: Weighted, handles: Lists, begin: int, end: int, scratch: Blossoming) -> int:
-    """List the teeth of a handle in `Blossoming.teeth`; how many, 0 if the blossom is not violated."""
-    inside, weights = scratch.inside, edges.weights
-    count, missing, least, turned = 0, 0.0, 9.0, -1
-    for k in range(begin, end):
-        city = handles.members[k]
-        for e in range(edges.first[city], edges.first[city + 1]):
-            edge = edges.edges[e]
-            if inside[edges.i[edge]] + inside[edges.j[edge]] == 1:
-                count += 1 if weights[edge] >= 0.5 else 0
-                missing += min(weights[edge], 1.0 - weights[edge])
-                if abs(2.0 * weights[edge] - 1.0) < least:
-                    least, turned = abs(2.0 * weights[edge] - 1.0), edge
-    if count % 2 == 1:
-        least, turned = 0.0, -1
-    elif turned < 0:
-        return 0
-    if missing + least > 1.0 - 10 * _SLACK:
-        return 0
-    count = 0
-    for k in range(begin, end):
-        city = handles.members[k]
-        for e in range(edges.first[city], edges.first[city + 1]):
-            edge = edges.edges[e]
-            crosses = inside[edges.i[edge]] + inside[edges.j[edge]] == 1
-            if crosses and (weights[edge] >= 0.5) != (edge == turned):
-                scratch.teeth[count], scratch.alive[count] = edge, 1
-                count += 1
-    return count
-
-
-@inlined
-def _note_blossom(
-    edges: Weighted, handles: Lists, begin: int, end: int, scratch: Blossoming, count: int, found: Found
-) -> None:
-    """Note a comb of edges. Two that share an end go, and it changes sides."""
-    inside, tooth, teeth, alive = scratch.inside, scratch.tooth, scratch.teeth, scratch.alive
-    left = count
-    for k in range(count):
-        for city in (edges.i[teeth[k]], edges.j[teeth[k]]):
-            other = tooth[city]
-            if alive[k] == 1 and other >= 0 and alive[other] == 1:
-                inside[city] = 1 - inside[city]
-                alive[k], alive[other] = 0, 0
-                left -= 2
-            elif alive[k] == 1:
-                tooth[city] = k
-    sound = left > 0
-    for k in range(count):
-        if alive[k] == 1 and inside[edges.i[teeth[k]]] + inside[edges.j[teeth[k]]] != 1:
-            sound = False
-    if not sound:
-        return
-    for k in range(begin, end):
-        _put_once(found, handles.members[k], inside)
-    for k in range(count):
-        _put_once(found, edges.i[teeth[k]], inside)
-        _put_once(found, edges.j[teeth[k]], inside)
-    _end_set(found)
-    if left > 1:
-        for k in range(count):
-            if alive[k] == 1:
-                _put(found, edges.i[teeth[k]])
-                _put(found, edges.j[teeth[k]])
-                _end_set(found)
-    _end_cut(found)
-
-
-@inlined
-def _put_once(found: Found, city: int, inside: Ints) -> None:
-    if inside[city] == 1:
-        _put(found, city)
-        inside[city] = 2
-
-
 # --- combs -------------------------------------------------------------------------------------------
 
 
-class Combing(NamedTuple):
-    """Sets that a solution leaves with weight 2, which make teeth, and scratch of `find_combs`.
+class Teeth(NamedTuple):
+    """Sets that may be teeth, and scratch of `find_combs`.
 
     Attributes
     ----------
     sets : Lists
-        The sets, small ones first.
+        The best ones first.
+    slacks : float64[S]
+        By how much more than 2 the solution crosses the border of each.
     first, around : int64[N + 1], int64[M]
         The sets that hold a city: where they begin, and they themselves.
     inside, used : int64[N]
         Whether a city is in the handle, and in a tooth.
     common : int64[S]
         How many cities a set shares with the handle.
-    touched, chosen : int64[S]
+    chosen : int64[S]
     """
 
     sets: Lists
+    slacks: Floats
     first: Ints
     around: Ints
     inside: Ints
     used: Ints
     common: Ints
-    touched: Ints
     chosen: Ints
 
 
 @kernel
-def find_combs(edges: Weighted, handles: Lists, scratch: Combing, found: Found) -> None:
-    """Give handles disjoint teeth among tight sets, small ones first; scratch is 0 between the calls."""
-    inside, used, common = scratch.inside, scratch.used, scratch.common
-    starts, members = scratch.sets.starts, scratch.sets.members
+def find_combs(edges: Weighted, handles: Lists, teeth: Teeth, found: Found) -> None:
+    """Give handles disjoint teeth, the best first, and note combs that are violated.
+
+    Scratch is 0 between the calls.
+    """
     for h in range(len(handles.starts) - 1):
         begin, end = handles.starts[h], handles.starts[h + 1]
-        touched = 0
+        touched, border = 0, 0.0
         for k in range(begin, end):
             city = handles.members[k]
-            inside[city] = 1
-            for t in range(scratch.first[city], scratch.first[city + 1]):
-                one = scratch.around[t]
-                if common[one] == 0:
-                    scratch.touched[touched] = one
+            teeth.inside[city] = 1
+            for t in range(teeth.first[city], teeth.first[city + 1]):
+                one = teeth.around[t]
+                if teeth.common[one] == 0:
+                    teeth.chosen[touched] = one
                     touched += 1
-                common[one] += 1
-        border = 0.0
+                teeth.common[one] += 1
         for k in range(begin, end):
             city = handles.members[k]
             for e in range(edges.first[city], edges.first[city + 1]):
                 edge = edges.edges[e]
-                if inside[edges.i[edge]] + inside[edges.j[edge]] == 1:
+                if teeth.inside[edges.i[edge]] + teeth.inside[edges.j[edge]] == 1:
                     border += edges.weights[edge]
-        count = 0
-        for larger in range(2):  # first edges, then all others
-            for k in range(touched):
-                one = scratch.touched[k]
-                size = starts[one + 1] - starts[one]
-                if (size > 2) != (larger == 1) or common[one] == size:
-                    continue
-                taken = 0
-                for t in range(starts[one], starts[one + 1]):
-                    taken += used[members[t]]
-                if taken == 0:
-                    scratch.chosen[count] = one
-                    count += 1
-                    for t in range(starts[one], starts[one + 1]):
-                        used[members[t]] = 1
-        total = end - begin
-        for k in range(count):
-            one = scratch.chosen[k]
-            total += starts[one + 1] - starts[one]
-            for t in range(starts[one], starts[one + 1]):
-                used[members[t]] = 0
-        teeth = count - 1 + count % 2
-        if teeth >= 3 and teeth + 1 - border > _COMB_SLACK and _has_room(found, 1 + teeth, total):
-            for k in range(begin, end):
-                _put(found, handles.members[k])
-            _end_set(found)
-            for k in range(teeth):
-                one = scratch.chosen[k]
-                for t in range(starts[one], starts[one + 1]):
-                    _put(found, members[t])
-                _end_set(found)
-            _end_cut(found)
+        for k in range(1, touched):
+            one, at = teeth.chosen[k], k
+            while at > 0 and teeth.chosen[at - 1] > one:
+                teeth.chosen[at] = teeth.chosen[at - 1]
+                at -= 1
+            teeth.chosen[at] = one
+        count, slack = _choose_teeth(teeth, touched)
+        if count >= 3 and count + 1 - border - slack > _COMB_SLACK:
+            _note_comb(handles, begin, end, teeth, count, found)
         for k in range(begin, end):
-            inside[handles.members[k]] = 0
-        for k in range(touched):
-            common[scratch.touched[k]] = 0
+            city = handles.members[k]
+            teeth.inside[city] = 0
+            for t in range(teeth.first[city], teeth.first[city + 1]):
+                teeth.common[teeth.around[t]] = 0
+
+
+@inlined
+def _choose_teeth(teeth: Teeth, touched: int) -> tuple[int, float]:
+    """Choose an odd number of disjoint sets that cross the handle; how many, and their slack."""
+    starts, members = teeth.sets.starts, teeth.sets.members
+    count, slack = 0, 0.0
+    for k in range(touched):
+        one = teeth.chosen[k]
+        # An edge of less than a half is worth its while only for the parity.
+        taken = teeth.common[one] == starts[one + 1] - starts[one]
+        taken = taken or (teeth.slacks[one] > 1.0 and count % 2 == 1)
+        for t in range(starts[one], starts[one + 1]):
+            taken = taken or teeth.used[members[t]] == 1
+        if not taken:
+            teeth.chosen[count] = one
+            count += 1
+            slack += teeth.slacks[one]
+            for t in range(starts[one], starts[one + 1]):
+                teeth.used[members[t]] = 1
+    for k in range(count):
+        one = teeth.chosen[k]
+        for t in range(starts[one], starts[one + 1]):
+            teeth.used[members[t]] = 0
+    if count % 2 == 0 and count > 0:
+        count -= 1
+        slack -= teeth.slacks[teeth.chosen[count]]
+    return count, slack
+
+
+@inlined
+def _note_comb(handles: Lists, begin: int, end: int, teeth: Teeth, count: int, found: Found) -> None:
+    """Note a handle and its teeth."""
+    starts, members, total = teeth.sets.starts, teeth.sets.members, end - begin
+    for k in range(count):
+        total += starts[teeth.chosen[k] + 1] - starts[teeth.chosen[k]]
+    if _has_room(found, 1 + count, total):
+        for k in range(begin, end):
+            _put(found, handles.members[k])
+        _end_set(found)
+        for k in range(count):
+            for t in range(starts[teeth.chosen[k]], starts[teeth.chosen[k] + 1]):
+                _put(found, members[t])
+            _end_set(found)
+        _end_cut(found)

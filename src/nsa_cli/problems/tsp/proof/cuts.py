@@ -16,10 +16,10 @@ from nsa_cli.problems.tsp.kernels.separation import Found, Lists, Weighted
 _TINY = 1e-5
 
 #: Borders of the weights of edges that handles hang together by.
-_BLOSSOMS, _COMBS = (_TINY, 0.1, 0.2, 0.3), (_TINY, 0.15, 0.3, 0.45)
+_BORDERS = (_TINY, 0.1, 0.2, 0.3, 0.45)
 
-#: Nodes at most of which all least cuts are sought.
-_DENSE = 500
+#: Weight from which on an edge may be a tooth.
+_LIKELY, _HEAVY = 0.2, 0.4
 
 #: Where so many subtours are found, of each city and in any case, they are enough for a round.
 _SHARE, _SOME = 0.05, 2
@@ -178,7 +178,6 @@ def separate(given: Support) -> tuple[list[Cut], bool]:
     found = Found(cuts, sets, members, np.zeros(3, np.int64))
     _find_subtours(given, found)
     if found.counts[separation.CUTS] < _SHARE * size + _SOME:
-        _find_blossoms(given, found)
         _find_combs(given, found)
     return _tidied(size, _cuts_in(found)), True
 
@@ -223,40 +222,50 @@ def _find_subtours(given: Support, found: Found) -> None:
         sums=sums,
         waiting=waiting,
     )
-    left = separation.shrink(edges, nodes, found, _DENSE)
-    if 2 < left <= _DENSE:
-        node, following, tail, active, order = np.empty((5, left), np.int64)
-        between, number = np.zeros((left, left)), np.empty(size, np.int64)
-        dense = separation.Dense(number, node, between, following, tail, active, order, keys=np.empty(left))
-        separation.cut_phases(edges, nodes, dense, found)
+    separation.shrink(edges, nodes, found)
 
 
-def _find_blossoms(given: Support, found: Found) -> None:
-    size, edges = given.size, given.edges
-    x, count = edges.weights, len(edges.i)
-    scratch = separation.Blossoming(
-        np.zeros(size, np.int64), np.full(size, -1), np.empty(count, np.int64), np.empty(count, np.int64)
-    )
-    handles = _joined(_large(components(size, edges, (x > least) & (x < 1.0 - least))) for least in _BLOSSOMS)
-    separation.find_blossoms(edges, handles, scratch, found)
+def _moved(handles: Lists, edges: Weighted) -> list[Lists]:
+    """Move cities that two heavy edges join to the other side of a handle: teeth must not share them."""
+    size, count = len(handles.members), len(handles.starts) - 1
+    labels = np.empty(size, np.int64)
+    labels[handles.members] = np.repeat(np.arange(count), np.diff(handles.starts))
+    heavy = (edges.weights >= _HEAVY) & (labels[edges.i] != labels[edges.j])
+    i, j = edges.i[heavy], edges.j[heavy]
+    keys, often = np.unique(np.concatenate([labels[i] * size + j, labels[j] * size + i]), return_counts=True)
+    keys = keys[often > 1]
+    if not len(keys):
+        return []
+    grown = np.unique(np.concatenate([np.arange(size) + size * labels, keys]))
+    inner, often = np.unique(np.concatenate([i, j]), return_counts=True)
+    shrunk = np.setdiff1d(grown, inner[often > 1] + size * labels[inner[often > 1]])
+    return [
+        Lists(np.searchsorted(some, size * np.arange(count + 1)), some % size) for some in (grown, shrunk)
+    ]
 
 
 def _find_combs(given: Support, found: Found) -> None:
+    """Seek combs whose handles hang together by edges of some weights, or are tight."""
     size, edges = given.size, given.edges
     x = edges.weights
-    ones = x > 1.0 - _TINY
-    pairs = np.stack([edges.i[ones], edges.j[ones]], 1)
-    sets = [*pairs, *sorted(given.tight, key=len)]
-    if not sets:
-        return
-    tight = lists_of(sets)
-    some = [components(size, edges, (x > least) & (x < 1.0 - least)) for least in _COMBS]
-    some += [components(size, edges, (x > least) & (x < 1.0 - _TINY)) for least in _COMBS[1:]]
-    some += [components(size, edges, (x > _TINY) & (x < 1.0 - least)) for least in _COMBS[1:]]
-    handles = _joined([*map(_large, some), _large(tight, 3)])
+    likely = np.flatnonzero(x >= _LIKELY)
+    likely = likely[np.argsort(-x[likely], kind="stable")]
+    whole = int((x[likely] > 1.0 - _TINY).sum())
+    pairs = [*np.stack([edges.i[likely], edges.j[likely]], 1)]
+    sets = [*pairs[:whole], *sorted(given.tight, key=len), *pairs[whole:]]
+    tight, slacks = lists_of(sets), np.zeros(len(sets))
+    slacks[len(sets) - len(pairs) + whole :] = 2.0 - 2.0 * x[likely[whole:]]
+    ways = [(least, 1.0 - least) for least in _BORDERS]
+    ways += [(least, 1.0 - _TINY) for least in _BORDERS[1:]] + [
+        (_TINY, 1.0 - least) for least in _BORDERS[1:]
+    ]
+    some = [components(size, edges, (x > least) & (x < most)) for least, most in ways]
+    some += [moved for one in some for moved in _moved(one, edges)]
+    handles = _joined([*map(_large, some), _large(lists_of(given.tight), 3)])
     order = np.argsort(tight.members, kind="stable")
     owner = np.repeat(np.arange(len(sets)), np.diff(tight.starts))[order]
     first = np.searchsorted(tight.members[order], np.arange(size + 1))
-    zeros = np.zeros((2, size), np.int64)
-    each = np.zeros((3, len(sets)), np.int64)
-    separation.find_combs(edges, handles, separation.Combing(tight, first, owner, *zeros, *each), found)
+    inside, used = np.zeros((2, size), np.int64)
+    common, chosen = np.zeros((2, len(sets)), np.int64)
+    teeth = separation.Teeth(tight, slacks, first, owner, inside, used, common, chosen)
+    separation.find_combs(edges, handles, teeth, found)
