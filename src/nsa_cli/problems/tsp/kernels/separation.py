@@ -23,9 +23,6 @@ _SLACK = 1e-4
 #: A comb is to be violated by so much.
 _COMB_SLACK = 0.02
 
-#: Shrinking merges ends of edges of weight 1 first; then of lighter ones.
-_HEAVY, _LIGHTER, _LIGHTEST = 1.0 - 1e-7, 0.1, 0.05
-
 
 class Found(NamedTuple):
     """Inequalities that were found: of one set, or of a handle and teeth; its arrays are changed in place.
@@ -125,160 +122,6 @@ def label(i: Ints, j: Ints, root: Ints, labels: Ints) -> int:
     return count
 
 
-# --- subtours ----------------------------------------------------------------------------------------
-
-
-class Shrunk(NamedTuple):
-    """Cities merged into nodes; its arrays are changed in place.
-
-    Attributes
-    ----------
-    parent : int64[N]
-        A forest that tells which node a city belongs to.
-    following, tail, size : int64[N]
-        The cities of a node as a list, its last one, and how many.
-    head, last : int64[N]
-        First and last of a node's edges, -1 where there is none.
-    after, to : int64[2 E]
-        The next of a node's edges, and the other end.
-    weights : float64[2 E]
-    border : float64[N]
-        Weight of the edges out of a node.
-    seen : int64[N]
-    sums : float64[N]
-    waiting : int64[N]
-        Scratch.
-    """
-
-    parent: Ints
-    following: Ints
-    tail: Ints
-    size: Ints
-    head: Ints
-    last: Ints
-    after: Ints
-    to: Ints
-    weights: Floats
-    border: Floats
-    seen: Ints
-    sums: Floats
-    waiting: Ints
-
-
-@kernel
-def shrink(edges: Weighted, nodes: Shrunk, found: Found) -> None:
-    """Merge the ends of heavy edges, and note nodes with light borders.
-
-    An edge of weight 1 or more, between nodes, is not in a least cut, or there is an equal one without it
-    (Padberg and Rinaldi 1990). Then lighter ones are merged, a heuristic.
-    """
-    size = len(nodes.parent)
-    for city in range(size):
-        nodes.parent[city], nodes.following[city], nodes.tail[city], nodes.size[city] = city, -1, city, 1
-        nodes.head[city], nodes.last[city], nodes.border[city], nodes.seen[city] = -1, -1, 0.0, -1
-        nodes.waiting[city] = city
-    for k in range(len(edges.i)):
-        _hang(nodes, 2 * k, edges.i[k], edges.j[k], edges.weights[k])
-        _hang(nodes, 2 * k + 1, edges.j[k], edges.i[k], edges.weights[k])
-    count, waiting, heavy, clock = size, size, _HEAVY, 0
-    while True:
-        while waiting > 0:
-            waiting -= 1
-            node = nodes.waiting[waiting]
-            if nodes.parent[node] != node:
-                continue
-            while count > 2:
-                clock += 1
-                other = _heaviest(nodes, node, clock)
-                if other < 0 or nodes.sums[other] < heavy:
-                    break
-                _merge(nodes, node, other)
-                count -= 1
-                if nodes.border[node] < 2.0 - _SLACK and nodes.size[node] < size - 1:
-                    _note_node(nodes, node, found)
-        if heavy <= _LIGHTEST:
-            return
-        heavy -= _LIGHTER
-        for city in range(size):
-            if nodes.parent[city] == city:
-                nodes.waiting[waiting] = city
-                waiting += 1
-
-
-@inlined
-def _hang(nodes: Shrunk, half: int, a: int, b: int, weight: float) -> None:
-    """Add an edge to the list of one of its ends."""
-    nodes.to[half], nodes.weights[half], nodes.after[half] = b, weight, nodes.head[a]
-    if nodes.head[a] < 0:
-        nodes.last[a] = half
-    nodes.head[a] = half
-    nodes.border[a] += weight
-
-
-@inlined
-def _heaviest(nodes: Shrunk, node: int, clock: int) -> int:
-    """Join a node's parallel edges; the other end of the heaviest, -1 where there is none."""
-    half, first, last, best, most = nodes.head[node], -1, -1, -1, -1.0
-    while half >= 0:
-        following, other = nodes.after[half], find_root(nodes.parent, nodes.to[half])
-        if other != node:
-            if nodes.seen[other] == clock:
-                nodes.sums[other] += nodes.weights[half]
-            else:
-                nodes.seen[other], nodes.sums[other], nodes.to[half] = clock, nodes.weights[half], other
-                if first < 0:
-                    first = half
-                else:
-                    nodes.after[last] = half
-                last = half
-            if nodes.sums[other] > most:
-                best, most = other, nodes.sums[other]
-        half = following
-    if last >= 0:
-        nodes.after[last] = -1
-    nodes.head[node], nodes.last[node] = first, last
-    half = first
-    while half >= 0:
-        nodes.weights[half] = nodes.sums[nodes.to[half]]
-        half = nodes.after[half]
-    return best
-
-
-@inlined
-def _merge(nodes: Shrunk, node: int, other: int) -> None:
-    nodes.border[node] += nodes.border[other] - 2.0 * nodes.sums[other]
-    nodes.parent[other] = node
-    nodes.size[node] += nodes.size[other]
-    nodes.following[nodes.tail[node]] = other
-    nodes.tail[node] = nodes.tail[other]
-    if nodes.head[other] >= 0:
-        if nodes.head[node] < 0:
-            nodes.head[node] = nodes.head[other]
-        else:
-            nodes.after[nodes.last[node]] = nodes.head[other]
-        nodes.last[node] = nodes.last[other]
-
-
-@inlined
-def _put_node(nodes: Shrunk, node: int, found: Found) -> None:
-    city = node
-    while city >= 0:
-        _put(found, city)
-        city = nodes.following[city] if city != nodes.tail[node] else -1
-
-
-@inlined
-def _note_node(nodes: Shrunk, node: int, found: Found) -> None:
-    """Note a node's cities as a set that is left too rarely."""
-    if _has_room(found, 1, nodes.size[node]):
-        _put_node(nodes, node, found)
-        _end_set(found)
-        _end_cut(found)
-
-
-# --- combs -------------------------------------------------------------------------------------------
-
-
 class Teeth(NamedTuple):
     """Sets that may be teeth, and scratch of `find_combs`.
 
@@ -309,7 +152,7 @@ class Teeth(NamedTuple):
 
 @kernel
 def find_combs(edges: Weighted, handles: Lists, teeth: Teeth, found: Found) -> None:
-    """Give handles disjoint teeth, the best first, and note combs that are violated.
+    """Note handles that are left too rarely, and violated combs of handles and the best disjoint teeth.
 
     Scratch is 0 between the calls.
     """
@@ -331,6 +174,8 @@ def find_combs(edges: Weighted, handles: Lists, teeth: Teeth, found: Found) -> N
                 edge = edges.edges[e]
                 if teeth.inside[edges.i[edge]] + teeth.inside[edges.j[edge]] == 1:
                     border += edges.weights[edge]
+        if border < 2.0 - _SLACK:
+            _note_comb(handles, begin, end, teeth, 0, found)
         for k in range(1, touched):
             one, at = teeth.chosen[k], k
             while at > 0 and teeth.chosen[at - 1] > one:

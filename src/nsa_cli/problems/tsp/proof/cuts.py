@@ -18,11 +18,11 @@ _TINY = 1e-5
 #: Borders of the weights of edges that handles hang together by.
 _BORDERS = (_TINY, 0.1, 0.2, 0.3, 0.45)
 
+#: The same of sets that may be left too rarely.
+_SUBTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
 #: Weight from which on an edge may be a tooth.
 _LIKELY, _HEAVY = 0.2, 0.4
-
-#: Where so many subtours are found, of each city and in any case, they are enough for a round.
-_SHARE, _SOME = 0.05, 2
 
 #: Room for what is found, a city: cuts, sets and members.
 _ROOM = (4, 12, 40)
@@ -176,9 +176,7 @@ def separate(given: Support) -> tuple[list[Cut], bool]:
         return _tidied(size, _split(_large(parts))), False
     cuts, sets, members = (np.zeros(room * size + 100, np.int64) for room in _ROOM)
     found = Found(cuts, sets, members, np.zeros(3, np.int64))
-    _find_subtours(given, found)
-    if found.counts[separation.CUTS] < _SHARE * size + _SOME:
-        _find_combs(given, found)
+    _find_combs(given, found)
     return _tidied(size, _cuts_in(found)), True
 
 
@@ -206,23 +204,6 @@ def _tidy(size: int, sets: Sequence[Ints]) -> Cut | None:
     if len(sets) == 1:
         return Cut((handle,)) if len(handle) > 1 else None
     return Cut((handle, *(np.sort(tooth) for tooth in sets[1:])))
-
-
-def _find_subtours(given: Support, found: Found) -> None:
-    size, edges = given.size, given.edges
-    halves = 2 * len(edges.i)
-    parent, following, tail, sizes, head, last, seen, waiting = np.empty((8, size), np.int64)
-    after, to = np.empty((2, halves), np.int64)
-    border, sums = np.empty((2, size))
-    nodes = separation.Shrunk(
-        *(parent, following, tail, sizes, head, last, after, to),
-        weights=np.empty(halves),
-        border=border,
-        seen=seen,
-        sums=sums,
-        waiting=waiting,
-    )
-    separation.shrink(edges, nodes, found)
 
 
 def _moved(handles: Lists, edges: Weighted) -> list[Lists]:
@@ -259,6 +240,7 @@ def _find_combs(given: Support, found: Found) -> None:
     ways += [(least, 1.0 - _TINY) for least in _BORDERS[1:]] + [
         (_TINY, 1.0 - least) for least in _BORDERS[1:]
     ]
+    ways += [(least, 2.0) for least in _SUBTOURS]
     some = [components(size, edges, (x > least) & (x < most)) for least, most in ways]
     some += [moved for one in some for moved in _moved(one, edges)]
     handles = _joined([*map(_large, some), _large(lists_of(given.tight), 3)])
