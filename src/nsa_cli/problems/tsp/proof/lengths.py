@@ -84,9 +84,13 @@ class WholeEdges:
         bits = _BITS - self.size.bit_length() - math.frexp(self.longest)[1]
         return min(bits, _FINER) if self.whole or not self.longest else min(bits, 1000)
 
+    def lengths(self, i: Ints, j: Ints) -> Floats:
+        """Give the lengths of edges in the metric."""
+        return lengths(self.metric, i, j)
+
     def of(self, i: Ints, j: Ints) -> Ints:
         """Give the whole lengths of edges."""
-        return np.floor(np.ldexp(lengths(self.metric, i, j), self.scale)).astype(np.int64)
+        return np.floor(np.ldexp(self.lengths(i, j), self.scale)).astype(np.int64)
 
     def goal(self, objective: Exact) -> int:
         """Give the least whole length that a tour no better than this objective might have."""

@@ -188,8 +188,10 @@ class Proof:
         relaxation, slow, last, rounds = self.relaxation, 0, -np.inf, 0
         while True:
             self._look()
-            if not self._solve():
-                return self._is_infeasible(())
+            if not self._solve():  # the best tour is a solution of the columns at first
+                if self._reduced and self._is_infeasible(()):
+                    return True
+                raise StoppedError
             rounds += 1
             objective = relaxation.last.objective
             missing = self._goal_units() - objective
