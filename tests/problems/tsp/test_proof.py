@@ -77,7 +77,7 @@ def proved(inner, tour, seconds=20.0, effort=math.inf):
 
 
 @pytest.mark.parametrize(
-    "count, seed", [(120, 1), pytest.param(20_000, 2, marks=pytest.mark.study)], ids=["some", "many"]
+    ("count", "seed"), [(120, 1), pytest.param(20_000, 2, marks=pytest.mark.study)], ids=["some", "many"]
 )
 def test_no_proof_is_false(count, seed):
     """Bounds never pass the optimum, what is proved is it, and a certificate says the same."""
@@ -113,7 +113,8 @@ def numbers_in(data):
 def test_an_altered_certificate_proves_nothing_better():
     """Numbers that are changed are refused, or show the same: never less than the optimum's length."""
     instance, proof = a_proof(seed=7)
-    assert proof.proved and proof.leaves
+    assert proof.proved
+    assert proof.leaves
     sound, rng, refused = certificate(proof), np.random.default_rng(0), 0
     for _ in range(60):
         altered = copy.deepcopy(sound)
@@ -212,4 +213,5 @@ def test_sums_of_dual_values_that_may_overflow_are_no_bound():
     relaxation = proof.relaxation
     assert relaxation.bounded(np.full(30, 1e30)) is None
     small = relaxation.bounded(np.zeros(30))
-    assert small.total == 0 and total_of(relaxation.lengths) > 0
+    assert small.total == 0
+    assert total_of(relaxation.lengths) > 0
