@@ -26,7 +26,7 @@ SPANS = ((-3, 4), (0, 2), (0, 50), (1, 10**6), (5, 6), (-(10**12), 10**12))
 
 
 def a_record(rng):
-    """Few cities of any kind: equal places, zero, negative and missing entries, decimals, ties, fixed edges."""
+    """Few cities: equal places, zero, negative and missing entries, decimals, ties, fixed edges."""
     size, kind = int(rng.integers(5, 10)), int(rng.integers(0, 9))
     record = {}
     if kind == 0:
