@@ -38,6 +38,9 @@ _ELEMENT_SECONDS = 1e-3
 #: niceness of others'.
 _EQUAL, _NICE = 200, 10
 
+#: Chains of such an instance that have not improved for so many seconds wait so long after each chunk.
+_STANDSTILL, _PAUSE = 1.0, 0.3
+
 #: Share of the time, at most, and seconds before the end at which a proof ends; and after which nobody waits.
 _EARLY, _EARLY_SECONDS, _GRACE = 0.05, 0.02, 0.05
 
@@ -105,15 +108,19 @@ class Beside:
         """Begin, or hand the chains' best solution over."""
         now, best = time.monotonic(), float(chains.best_energy.min())
         self._looks += 1
+        size = self._task.instance.size
+        if best >= self._best and size <= _EQUAL and self._thread and now > self._due + _STANDSTILL:
+            self._thread.join(min(_PAUSE, self._batch.clock.left))
         if self._looks < 2 or best >= self._best or now < self._due:
             return
-        size = self._task.instance.size
         self._best, self._due = best, now + (_LOOK if size < _MANY else _MANY_LOOK)
         solution = chains.best[int(chains.best_energy.argmin())].copy()
-        if self._thread is None:
+        if self._task.instance.violation(solution) is not None:
+            self._best = math.inf
+        elif self._thread is None:
             self._thread = threading.Thread(target=self._run, args=(solution,), name="nsa proof")
             self._thread.start()
-        elif self._proof is not None and self._task.instance.violation(solution) is None:
+        elif self._proof is not None:
             self._proof.offer(solution, self._task.instance.exact_objective(solution))
         else:
             self._best = math.inf  # it is still being prepared
