@@ -35,14 +35,17 @@ _MOST_AFTER = 2_000
 _ELEMENT_SECONDS = 1e-3
 
 #: Elements at most of an instance whose proof is worth as much of a processor as the chains; and the
-#: niceness of others'.
-_EQUAL, _NICE = 200, 10
+#: niceness of others', in runs of so many seconds, and in shorter ones.
+_EQUAL, _LONG, _NICE, _NICER = 200, 5.0, 5, 10
 
 #: Chains of such an instance that have not improved for so many seconds wait so long after each chunk.
 _STANDSTILL, _PAUSE = 1.0, 0.3
 
 #: Share of the time, at most, and seconds before the end at which a proof ends; and after which nobody waits.
 _EARLY, _EARLY_SECONDS, _GRACE = 0.05, 0.02, 0.05
+
+#: Seconds between two pictures of a proof that follows chains.
+_SHOWN = 0.1
 
 #: Seconds between two looks at the chains' best solutions, and at those of an instance of many elements.
 _LOOK, _MANY_LOOK, _MANY = 0.01, 0.25, 2_000
@@ -130,7 +133,8 @@ class Beside:
         instance, clock = self._task.instance, self._batch.clock
         if instance.size > _EQUAL and sys.platform == "linux":
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+                nice = _NICE if clock.left >= _LONG else _NICER
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
         early = min(_EARLY * clock.left, _EARLY_SECONDS)
         own = replace(clock, end=clock.end - early, asked=lambda: self._closed or clock.asked())
         try:
@@ -171,7 +175,9 @@ class Beside:
         return end, bound
 
 
-def after(batch: Batch, task: Task, bound: Bound | None, end: InstanceEnd) -> Bound | None:
+def after(
+    batch: Batch, task: Task, bound: Bound | None, end: InstanceEnd, show: Callable[[Progress], None] | None
+) -> Bound | None:
     """Prove an answer after the chains, where no time limit and no steps are given."""
     instance, settings = task.instance, batch.settings
     if batch.clock.is_limited or not batch.proves or end.reason not in ("steps", "no_improvement"):
@@ -183,8 +189,22 @@ def after(batch: Batch, task: Task, bound: Bound | None, end: InstanceEnd) -> Bo
         return bound
     if bound is not None and bound.proves(instance.exact_objective(best), task.problem.sense):
         return bound
-    began = time.monotonic()
-    proof = task.problem.proof(instance, best, batch.clock, math.inf if settings.prove else _EFFORT)
+    began = shown = time.monotonic()
+    proof: Proof | None = None
+
+    def asked() -> bool:
+        """Show how far the proof is, now and then."""
+        nonlocal shown
+        if show is not None and settings.prove and proof and time.monotonic() > shown + _SHOWN:
+            shown = time.monotonic()
+            best, limit = float(instance.objective(proof.solution)), proof.limit
+            doing = f"proof, {proof.open} cases open"
+            known = None if limit is None else float(limit)
+            show(Progress(end.step, end.step, 0.0, 0.0, best, bound=known, phase="proof", doing=doing))
+        return batch.clock.asked()
+
+    effort = math.inf if settings.prove else _EFFORT
+    proof = task.problem.proof(instance, best, replace(batch.clock, asked=asked), effort)
     if proof is None:
         return bound
     proof.run()

@@ -124,7 +124,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         done = time.monotonic()
         for k, i in enumerate(some):
             ends[i] = _end(chains, end, k, rows)
-            bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i])
+            bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i], on_progress)
         seconds["setup"] += (ready - began) / len(some)
         seconds["solve"] = (done - ready) / len(some)
     return _results(batch, bounds, ends, seconds)
