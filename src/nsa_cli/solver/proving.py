@@ -31,8 +31,8 @@ _EFFORT = 150_000.0
 #: Elements of an instance at most whose proof follows chains by itself.
 _MOST_AFTER = 2_000
 
-#: Seconds for each element that a run needs for a proof beside the chains.
-_ELEMENT_SECONDS = 1e-3
+#: Seconds for each element that a run needs for a proof beside the chains: of few elements, and of more.
+_ELEMENT_SECONDS = (1e-3, 4e-3)
 
 #: Elements at most of an instance whose proof is worth as much of a processor as the chains; and the
 #: niceness of others', in runs of so many seconds, and in shorter ones.
@@ -88,7 +88,7 @@ class Beside:
         self._reason: str | None = None
         self._closed, self._best, self._due, self._looks = False, math.inf, 0.0, 0
         left, size = batch.clock.left, tasks[0].instance.size
-        long = _ELEMENT_SECONDS * size <= left
+        long = _ELEMENT_SECONDS[size > _EQUAL] * size <= left
         self._applies = len(tasks) == 1 and batch.by_time and batch.proves and long
         clock = batch.clock
         self.clock = replace(clock, asked=lambda: self._met() or clock.asked()) if self._applies else clock
