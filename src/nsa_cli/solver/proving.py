@@ -31,12 +31,12 @@ _EFFORT = 150_000.0
 #: Elements of an instance at most whose proof follows chains by itself.
 _MOST_AFTER = 2_000
 
-#: Seconds for each element that a run needs for a proof beside the chains: of few elements, and of more.
-_ELEMENT_SECONDS = (1e-3, 4e-3)
+#: Seconds for each element that a run needs for a proof beside the chains.
+_ELEMENT_SECONDS = 4e-3
 
-#: Elements at most of an instance whose proof is worth as much of a processor as the chains; and the
-#: niceness of others', in runs of so many seconds, and in shorter ones.
-_EQUAL, _LONG, _NICE, _NICER = 200, 5.0, 5, 10
+#: Elements at most of an instance whose proof is worth as much of a processor as the chains all along; others
+#: are for a share of the time, and then have this niceness.
+_EQUAL, _EQUAL_SHARE, _NICE = 200, 0.1, 10
 
 #: Chains of such an instance that have not improved for so many seconds wait so long after each chunk.
 _STANDSTILL, _PAUSE = 1.0, 0.3
@@ -88,7 +88,7 @@ class Beside:
         self._reason: str | None = None
         self._closed, self._best, self._due, self._looks = False, math.inf, 0.0, 0
         left, size = batch.clock.left, tasks[0].instance.size
-        long = _ELEMENT_SECONDS[size > _EQUAL] * size <= left
+        long = _ELEMENT_SECONDS * size <= left
         self._applies = len(tasks) == 1 and batch.by_time and batch.proves and long
         clock = batch.clock
         self.clock = replace(clock, asked=lambda: self._met() or clock.asked()) if self._applies else clock
@@ -131,12 +131,17 @@ class Beside:
     def _run(self, solution: Solution) -> None:
         """Prove, in the thread."""
         instance, clock = self._task.instance, self._batch.clock
-        if instance.size > _EQUAL and sys.platform == "linux":
-            with suppress(OSError):
-                nice = _NICE if clock.left >= _LONG else _NICER
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
-        early = min(_EARLY * clock.left, _EARLY_SECONDS)
-        own = replace(clock, end=clock.end - early, asked=lambda: self._closed or clock.asked())
+        equal = time.monotonic() + _EQUAL_SHARE * clock.left if instance.size > _EQUAL else math.inf
+
+        def asked() -> bool:
+            nonlocal equal
+            if time.monotonic() > equal and sys.platform == "linux":
+                equal = math.inf
+                with suppress(OSError):
+                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+            return self._closed or clock.asked()
+
+        own = replace(clock, end=clock.end - min(_EARLY * clock.left, _EARLY_SECONDS), asked=asked)
         try:
             proof = self._task.problem.proof(instance, solution, own, math.inf)
             if proof is not None:
