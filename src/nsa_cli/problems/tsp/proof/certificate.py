@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.proof.cuts import Cut
 from nsa_cli.problems.tsp.proof.lengths import whole_edges
 from nsa_cli.problems.tsp.proof.relaxation import Values
-from nsa_cli.problems.tsp.proof.search import Proof
+from nsa_cli.problems.tsp.proof.search import Proof, closed_tour
 
 #: An edge, its cities in rising order.
 Edge = tuple[int, int]
@@ -93,7 +94,7 @@ def _checked(instance: TspInstance, data: Mapping[str, Any]) -> Exact | None:
         must = fixed | {edge for edge, value in chosen.items() if value == 1}
         usable = [edge for edge, cost in costs.items() if edge in must or bound + cost < goal]
         if not _is_barren(usable, edges.size):
-            other = _only_tour(usable, edges.size)
+            other = closed_tour(edges.size, *np.array(usable).T)
             if other is None or inner.exact_objective(other) < objective:
                 return None
     return objective
@@ -146,33 +147,10 @@ def _reduced(
     return bound, costs
 
 
-def _links(usable: Any, size: int) -> list[list[int]]:
-    links: list[list[int]] = [[] for _ in range(size)]
-    for a, b in usable:
-        links[a].append(b)
-        links[b].append(a)
-    return links
-
-
-def _is_barren(usable: Any, size: int) -> bool:
+def _is_barren(usable: Iterable[Edge], size: int) -> bool:
     """Tell whether some city has fewer than two edges."""
-    return min(map(len, _links(usable, size))) < 2
-
-
-def _only_tour(usable: Sequence[Edge], size: int) -> Any | None:
-    """Give the tour that the edges are, int64[N]; None if they are none."""
-    links = _links(usable, size)
-    if max(map(len, links)) > 2:
-        return None
-    tour, before = [0], -1
-    while len(tour) <= size:
-        here = tour[-1]
-        following = links[here][0] if links[here][0] != before else links[here][1]
-        before = here
-        if following == 0:
-            break
-        tour.append(following)
-    return np.array(tour) if len(tour) == size else None
+    degrees = Counter(city for edge in usable for city in edge)
+    return min(degrees[city] for city in range(size)) < 2
 
 
 def _covered(paths: Sequence[Sequence[Any]], depth: int = 0) -> bool:

@@ -72,16 +72,19 @@ class Packed(NamedTuple):
     members: Ints
 
 
+def by_place(places: Ints, owners: Ints, count: int) -> tuple[Ints, Ints]:
+    """Sort owners by their places: where each of so many places begins, int64[count + 1], and the owners."""
+    order = np.argsort(places, kind="stable")
+    return np.searchsorted(places[order], np.arange(count + 1)), owners[order]
+
+
 def packed(cuts: Sequence[Cut], size: int) -> Packed:
     """Pack inequalities of so many cities."""
     sets = [one for cut in cuts for one in cut.sets]
     lists = lists_of(sets)
     owner = np.repeat(np.arange(len(sets)), np.diff(lists.starts))
-    order = np.argsort(lists.members, kind="stable")
-    first = np.searchsorted(lists.members[order], np.arange(size + 1))
-    return Packed(
-        first, owner[order], np.repeat(np.arange(len(cuts)), [len(cut.sets) for cut in cuts]), *lists
-    )
+    cut = np.repeat(np.arange(len(cuts)), [len(one.sets) for one in cuts])
+    return Packed(*by_place(lists.members, owner, size), cut, *lists)
 
 
 def lists_of(sets: Sequence[Ints]) -> Lists:
@@ -98,13 +101,11 @@ def crossings(cuts: Packed, size: int, i: Ints, j: Ints) -> tuple[Ints, Ints, In
     cut, edge, times : int64[E]
         Sorted by inequality, then by edge, where it does.
     """
-    ends, edges = np.concatenate([i, j]), np.tile(np.arange(len(i)), 2)
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(size + 1))
+    first, edges = by_place(np.concatenate([i, j]), np.tile(np.arange(len(i)), 2), size)
     counts = np.diff(first)[cuts.members]
     owner = np.repeat(np.arange(len(cuts.starts) - 1), np.diff(cuts.starts))
     begins = np.repeat(first[cuts.members] - np.cumsum(counts) + counts, counts)
-    at = edges[order][begins + np.arange(len(begins))]
+    at = edges[begins + np.arange(len(begins))]
     keys, often = np.unique(np.repeat(owner, counts) * len(i) + at, return_counts=True)
     once = keys[often == 1]  # with both ends in the set an edge is met twice
     keys, times = np.unique(cuts.cut[once // len(i)] * len(i) + once % len(i), return_counts=True)
@@ -132,18 +133,15 @@ def support(size: int, i: Ints, j: Ints, x: Floats, tight: list[Ints]) -> Suppor
     """Keep the edges of positive weight."""
     some = x > _TINY / 10
     i, j, x = i[some], j[some], x[some]
-    ends, edges = np.concatenate([i, j]), np.tile(np.arange(len(i)), 2)
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(size + 1))
-    return Support(size, Weighted(i, j, x, first, edges[order]), tight)
+    first, edges = by_place(np.concatenate([i, j]), np.tile(np.arange(len(i)), 2), size)
+    return Support(size, Weighted(i, j, x, first, edges), tight)
 
 
 def components(size: int, edges: Weighted, chosen: NDArray[np.bool_]) -> Lists:
     """List the components of some of the edges."""
     root, labels = np.empty(size, np.int64), np.empty(size, np.int64)
     count = separation.label(edges.i[chosen], edges.j[chosen], root, labels)
-    order = np.argsort(labels, kind="stable")
-    return Lists(np.searchsorted(labels[order], np.arange(count + 1)), order)
+    return Lists(*by_place(labels, np.arange(size), count))
 
 
 def _large(lists: Lists, least: int = 2) -> Lists:
@@ -244,9 +242,7 @@ def _find_combs(given: Support, found: Found) -> None:
     some = [components(size, edges, (x > least) & (x < most)) for least, most in ways]
     some += [moved for one in some for moved in _moved(one, edges)]
     handles = _joined([*map(_large, some), _large(lists_of(given.tight), 3)])
-    order = np.argsort(tight.members, kind="stable")
-    owner = np.repeat(np.arange(len(sets)), np.diff(tight.starts))[order]
-    first = np.searchsorted(tight.members[order], np.arange(size + 1))
+    first, owner = by_place(tight.members, np.repeat(np.arange(len(sets)), np.diff(tight.starts)), size)
     inside, used = np.zeros((2, size), np.int64)
     common, chosen = np.zeros((2, len(sets)), np.int64)
     teeth = separation.Teeth(tight, slacks, first, owner, inside, used, common, chosen)

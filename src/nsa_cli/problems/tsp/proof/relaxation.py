@@ -253,21 +253,6 @@ class Relaxation:
         """Give what may be added to dual values where the last solve was infeasible."""
         return self._programme.ray()
 
-    def violated_row(self) -> Floats | None:
-        """Give the same of a single row, where bounds of columns leave it too few edges, or too many."""
-        rows, size = np.zeros(self.size + len(self.cuts)), self.size
-        least, most = (
-            np.bincount(np.concatenate([self.i, self.j]), np.tile(ends, 2), size)
-            for ends in (self.lower, self.upper)
-        )
-        cut, edge, times = crossings(self.packed, size, self.i, self.j)
-        crossed = np.bincount(cut, times * self.upper[edge], len(self.cuts))
-        few = np.concatenate([most < 2, crossed < [one.least for one in self.cuts]])
-        rows[:size][least > 2] = -1.0
-        rows[few] = 1.0
-        found = np.flatnonzero(rows)[:1]
-        return np.where(np.arange(len(rows)) == found, rows, 0.0) if len(found) else None
-
     def basis(self) -> object:
         """Give the basis of the last solve."""
         return self._programme.basis()

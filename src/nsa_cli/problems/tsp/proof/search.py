@@ -16,7 +16,7 @@ from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.kernels.links import follow_links
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
-from nsa_cli.problems.tsp.proof.cuts import separate, support
+from nsa_cli.problems.tsp.proof.cuts import by_place, separate, support
 from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, Values
 
@@ -370,16 +370,9 @@ class Proof:
 
     def _tour_of(self, chosen: NDArray[np.bool_]) -> Solution | None:
         """Give the tour of the instance that some columns make; None if they make none."""
-        relaxation, size = self.relaxation, self.relaxation.size
-        i, j = relaxation.i[chosen], relaxation.j[chosen]
-        ends = np.concatenate([i, j])
-        if len(i) != size or (np.bincount(ends, minlength=size) != 2).any():
-            return None
-        links = np.concatenate([j, i])[np.argsort(ends, kind="stable")].reshape(size, 2)
-        tour = np.empty(size, np.int64)
-        if not follow_links(links, tour, 0):
-            return None
-        return self.edges.numbers[tour]
+        relaxation = self.relaxation
+        tour = closed_tour(relaxation.size, relaxation.i[chosen], relaxation.j[chosen])
+        return None if tour is None else self.edges.numbers[tour]
 
     def _is_new(self, x: Floats) -> bool:
         """Adopt the tour of a whole solution if it is better than the best one."""
@@ -397,21 +390,19 @@ class Proof:
 
     def _is_infeasible(self, fixings: tuple[tuple[int, int], ...]) -> bool:
         """Tell whether dual values show that a case has no tour: those of a ray, as often as it takes."""
-        relaxation = self.relaxation
+        relaxation, ray = self.relaxation, self.relaxation.ray()
         plain = relaxation.bounded(np.zeros(relaxation.size))
-        for ray in (relaxation.ray(), relaxation.violated_row()):
-            if ray is None or plain is None:
-                continue
-            ray = ray / max(float(np.abs(ray).max()), 1e-30)
-            unit = relaxation.bounded(ray, 0 * relaxation.lengths)
-            if unit is None or unit.total <= 0:
-                continue
-            for more in (1.01, 2.0, 8.0):
-                bounded = relaxation.bounded(more * (self.goal - plain.total) / unit.total * ray)
-                if bounded is not None and bounded.total >= self.goal:
-                    self.leaves.append(Leaf(fixings, bounded.values))
-                    return True
-        return False
+        if ray is None or plain is None:
+            return False
+        ray = ray / max(float(np.abs(ray).max()), 1e-30)
+        unit = relaxation.bounded(ray, 0 * relaxation.lengths)
+        if unit is None or unit.total <= 0:
+            return False
+        bounded = relaxation.bounded(1.01 * (self.goal - plain.total) / unit.total * ray)
+        if bounded is None or bounded.total < self.goal:
+            return False
+        self.leaves.append(Leaf(fixings, bounded.values))
+        return True
 
     def _split_any(self, case: Case, x: Floats) -> list[Case]:
         """Split by an edge that is open, one outside of the solution if there is one."""
@@ -446,3 +437,12 @@ class Proof:
                 best, column, order = gains[0] * gains[1], one, (0, 1) if gains[0] > gains[1] else (1, 0)
         relaxation.last = outcome
         return self._cases_of(case, bound, column, order)
+
+
+def closed_tour(size: int, i: Ints, j: Ints) -> Ints | None:
+    """Give the tour that edges make, int64[N]; None if they make none."""
+    first, others = by_place(np.concatenate([i, j]), np.concatenate([j, i]), size)
+    if len(i) != size or (np.diff(first) != 2).any():
+        return None
+    tour = np.empty(size, np.int64)
+    return tour if follow_links(others.reshape(size, 2), tour, 0) else None
