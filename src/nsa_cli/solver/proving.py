@@ -125,7 +125,7 @@ class Beside:
             self._thread.start()
         elif self._proof is not None:
             self._proof.offer(solution, self._task.instance.exact_objective(solution))
-        else:
+        elif self._thread.is_alive():
             self._best = math.inf  # it is still being prepared
 
     def _run(self, solution: Solution) -> None:
