@@ -163,6 +163,7 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
             yield Settings(method="large-step", steps=Steps(2), threads=2, bound=False)
             if instance.size <= _POPULATED:
                 yield Settings(method="large-step", steps=Steps(1_000), bound=False)
+                yield Settings(method="large-step", steps=Steps(1_000), prove=problem.name == "tsp")
         return
     for neighbourhood in problem.neighbourhoods:
         yield Settings(

@@ -233,6 +233,38 @@ class LargeStep(Protocol):
         """
 
 
+class Proof(Protocol):
+    """A search for a proof that a solution is optimal, or for a better one; it runs in a thread of its own.
+
+    Attributes
+    ----------
+    solution : Solution
+        The best one so far.
+    limit : Exact or None
+        A bound on the optimum, in file units; None before there is one.
+    proved : bool
+        Whether there is none better than `solution`.
+    open : int
+        Cases that are not decided.
+    method : str
+        Name in the literature.
+    """
+
+    solution: Solution
+    proved: bool
+    open: int
+    method: str
+
+    @property
+    def limit(self) -> Exact | None: ...
+
+    def offer(self, solution: Solution, objective: Exact) -> None:
+        """Hand over a solution of another search, from any thread."""
+
+    def run(self) -> None:
+        """Search until there is a proof, the clock is over, or the effort is spent."""
+
+
 class Problem(ABC, Generic[InstanceT]):
     """A problem: its data, files, starts, bounds and neighbourhoods.
 
@@ -408,6 +440,21 @@ class Problem(ABC, Generic[InstanceT]):
         if recompute is None:
             raise DataError(f"{self.name}: bounds have no witness")
         return recompute(instance, witness)
+
+    def proof(self, instance: InstanceT, solution: Solution, clock: Clock, effort: float) -> Proof | None:
+        """Prepare a proof by `proof_of` of the folder's module `proof`; None where there can be none.
+
+        Parameters
+        ----------
+        instance : Instance
+            As `searched` gives it.
+        solution : Solution
+        clock : Clock
+        effort : float
+            In what takes some millionths of a second, so that the end depends on no clock.
+        """
+        prepare = find_part(self, "proof", "proof_of")
+        return prepare and prepare(instance, solution, clock, effort)
 
     def broken(self, why: str, **_hints: Any) -> Exception:
         """Make the error of an answer that breaks the problem's own rules: a fault of its code."""

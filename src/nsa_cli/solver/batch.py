@@ -85,6 +85,12 @@ class Batch:
         return self.clock.is_limited and self.settings.steps is None
 
     @property
+    def proves(self) -> bool:
+        """Whether proofs are tried: of large steps without a number of steps, or where asked for."""
+        settings, large = self.settings, self.search.method == "large-step"
+        return settings.bound and (settings.prove or (settings.steps is None and large))
+
+    @property
     def steps(self) -> int | None:
         """Steps to share out among populations and chains; None by time."""
         return None if self.by_time else self.planned.steps

@@ -16,6 +16,7 @@ from nsa_cli.core.problem import Task
 from nsa_cli.problems.solutions import ClaimedSolution, solution_of
 from nsa_cli.report.result import Evaluation
 from nsa_cli.solver.bounds import timed_bound
+from nsa_cli.solver.proving import proved
 
 #: Share by which other programs' sums of binary numbers may differ.
 _ROUNDING = 1e-12
@@ -59,6 +60,8 @@ def evaluate(
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
         found = found or timed_bound(problem, instance)
+        if answer.claims.get("status") == "optimal":
+            found = proved(task, found, solution)
     made = replace(evaluation, objective=objective, unrounded=exact, bound=found)
     if bound and answer.claims.get("status") == "optimal" and not made.proved:
         remarks.append("the file says that it is optimal, which the bound does not prove")

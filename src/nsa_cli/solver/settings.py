@@ -69,6 +69,7 @@ class SettingOptions(TypedDict, total=False):
     gap: float | str | None
     no_improvement: int | str | Patience | None
     bound: bool
+    prove: bool
     unit: float | None
     started: float
 
@@ -110,6 +111,8 @@ class Settings:
         Stop after 5000 or 10N steps, or 2s, without improvement.
     bound : bool
         Without a bound: search only, no proof of optimality, no exact method.
+    prove : bool
+        Go on until the answer is proved optimal, or the time limit; without it a proof has about a second.
     seed : int, optional
         Same seed, same answer; drawn and reported if not given.
     device : str
@@ -155,6 +158,7 @@ class Settings:
     gap: float | None = setting(None, STOPPING, parse_gap, "SHARE")
     no_improvement: Patience | None = setting(None, STOPPING, parse_patience, "STEPS|TIME")
     bound: bool = setting(True, STOPPING, parse_flag)
+    prove: bool = setting(False, STOPPING, parse_flag)
     seed: int | None = setting(None, SEARCH, parse_seed, "N")
     device: str = setting("auto", SEARCH, parse_device, words=("auto", "cpu", "cuda"))
     method: str = setting("auto", SEARCH, words=("auto", "anneal", "large-step"))
@@ -177,6 +181,8 @@ class Settings:
         read_settings(self)
         if self.gap is not None and not self.bound:
             raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
+        if self.prove and not self.bound:
+            raise UsageError("takes a bound", option="prove", drop={"bound": False})
 
     def clock(self, asked: Callable[[], bool] | None = None) -> Clock:
         """Give the clock of a run by these settings; `asked` tells whether somebody wants it to end."""

@@ -22,6 +22,7 @@ from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches
 from nsa_cli.solver.bounds import bounds_of, goals_of
 from nsa_cli.solver.late import LateError, Show, first_solutions, improved, in_time
+from nsa_cli.solver.proving import Beside, after
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
 
@@ -88,7 +89,9 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
     batch = batch.with_temperatures()
     x = batch.starts()
     took = time.monotonic() - began
-    bounds = bounds_of(batch.tasks, batch.clock) if batch.settings.bound else [None] * count
+    bounds: list[Bound | None] = [None] * count
+    if batch.settings.bound:
+        bounds = bounds_of(batch.tasks, batch.clock)
     is_open = [not solved(bound) for bound in bounds]
     if any(is_open) and (why := _too_late(batch, took)) is not None:
         ends = [_started(why, first) for first in np.split(improved(batch, x, why), count)]
@@ -107,18 +110,21 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         begin = Beginning(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
         chains = batch.search.start(begin)
         ready = time.monotonic()
+        beside = Beside(batch, tasks, known)
         end = run_chains(
             chains,
             batch.schedule(),
-            batch.clock,
+            beside.clock,
             looks=looks,
             goals=goals_of(batch, tasks, known),
             rows=rows,
-            on_progress=_with_bound(on_progress, known),
+            on_progress=beside.watching(_with_bound(on_progress, known)),
         )
+        end, bounds[some[0]] = beside.close(end, chains)
         done = time.monotonic()
         for k, i in enumerate(some):
             ends[i] = _end(chains, end, k, rows)
+            bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i], on_progress)
         seconds["setup"] += (ready - began) / len(some)
         seconds["solve"] = (done - ready) / len(some)
     return _results(batch, bounds, ends, seconds)

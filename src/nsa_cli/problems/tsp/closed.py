@@ -63,6 +63,27 @@ class WholeLengths(NamedTuple):
     unit: Fraction
 
 
+class Unpenalised(NamedTuple):
+    """Whole lengths between nodes, of which a tour that obeys has as many as the tour of cities is long.
+
+    Attributes
+    ----------
+    units : int64[M, M]
+    unit : Fraction
+        The length that is 1 in them, in file units.
+    there, fixed : bool[M, M]
+        Edges that there are, and those that each tour has.
+    exact : bool
+        Whether no length was rounded down.
+    """
+
+    units: NDArray[np.int64]
+    unit: Fraction
+    there: NDArray[np.bool_]
+    fixed: NDArray[np.bool_]
+    exact: bool
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClosedTour(TspInstance):
     """A closed symmetric instance whose tours stand for those of another one.
@@ -150,21 +171,45 @@ class ClosedTour(TspInstance):
 
     def whole(self) -> WholeLengths:
         """Make the same instance with whole lengths, for bounds without rounding errors."""
+        route = self.outer.route
+        kinds = _kinds(self.outer)
+        most = _BITS - 2 * (len(kinds) * (2 if route.directed else 1)).bit_length() - 2
+        units, unit, _ = self._units(kinds, most)
+        matrix, factor = _penalised(units, kinds, route, two_sided=route.directed)
+        return WholeLengths(TspInstance(edge_weight_type="EXPLICIT", matrix=matrix), unit / factor)
+
+    def _units(self, kinds: NDArray[np.uint8], most: int) -> tuple[NDArray[np.int64], Fraction, bool]:
+        """Give whole lengths [C, C] of so many bits at most, their unit, and whether nothing was rounded."""
         outer = self.outer
-        kinds = _kinds(outer)
-        most = _BITS - 2 * (len(kinds) * (2 if outer.route.directed else 1)).bit_length() - 2
-        units, unit = self.between, Fraction(1)
+        units, unit, exact = self.between, Fraction(1), True
         if outer.matrix is not None:
             units, unit = _padded(outer.exact_matrix.units, len(kinds)), unit / outer.exact_matrix.denominator
         elif outer.metric is not None and not outer.metric.rounded:
             digits = most - int(np.frexp(np.abs(units).max())[1])
-            units, unit = np.floor(np.ldexp(units, digits)), Fraction(2) ** -digits
+            units, unit, exact = np.floor(np.ldexp(units, digits)), Fraction(2) ** -digits, False
         units = units.astype(np.int64) if units.dtype == np.float64 else units
         there = np.where(kinds == _NONE, 0, units)
         shift = max(int(abs(there).max()).bit_length() - most, 0)
-        units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
-        matrix, factor = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
-        return WholeLengths(TspInstance(edge_weight_type="EXPLICIT", matrix=matrix), unit / factor)
+        return (there >> shift).astype(np.int64), unit * (1 << shift), exact and not shift
+
+    def unpenalised(self) -> Unpenalised:
+        """Give the lengths between nodes as they are, in whole numbers, and which edges must and may be."""
+        kinds = _kinds(self.outer)
+        units, unit, exact = self._units(kinds, _BITS)
+        there, fixed = (kinds != _NONE) & ~np.eye(len(kinds), dtype=bool), kinds == _FIXED
+        if self.outer.route.directed:
+            units, there, fixed = (_two_sided(square) for square in (units, there, fixed))
+            city = np.arange(0, len(there), 2)
+            for square in (there, fixed):
+                square[city, city + 1] = square[city + 1, city] = True
+        return Unpenalised(units, unit, there, fixed, exact)
+
+
+def _two_sided(once: NDArray[Any]) -> NDArray[Any]:
+    """Put lengths from city to city between the second side of one and the first side of the other."""
+    values = np.zeros((2 * len(once),) * 2, dtype=once.dtype)
+    values[1::2, ::2], values[::2, 1::2] = once, once.T
+    return values
 
 
 def searched(instance: TspInstance) -> TspInstance:
