@@ -261,6 +261,9 @@ class Proof(Protocol):
     def offer(self, solution: Solution, objective: Exact) -> None:
         """Hand over a solution of another search, from any thread."""
 
+    def witness(self) -> Mapping[str, Any]:
+        """Give what `Problem.recompute_bound` computes the optimum from, once it is proved."""
+
     def run(self) -> None:
         """Search until there is a proof, the clock is over, or the effort is spent."""
 

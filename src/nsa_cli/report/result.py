@@ -451,7 +451,7 @@ def _bound_and_gap(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _status(result: Result) -> str:
     if result.violation is not None:
         return f"infeasible: {result.violation}"
-    if result.stop_reason == result.status == "optimal":
+    if result.status == "optimal":
         return _PROVED
     return f"{result.status} (stopped by {result.stop_reason})"
 

@@ -175,7 +175,9 @@ class Beside:
             self._thread.join(None if self._reason else _GRACE)
         if self._error is not None:
             raise self._error
-        bound = self._stronger(_best_of(self._task, chains.best) if self._proof else None)
+        bound = self._bound
+        if self._proof is not None:
+            bound = _told(self._stronger(_best_of(self._task, chains.best)), self._proof)
         if self._reason is not None and end.reason == "interrupted":
             end = end._replace(reason=self._reason)
         return end, bound
@@ -214,8 +216,13 @@ def after(
     if proof is None:
         return bound
     proof.run()
-    found = stronger(task, bound, proof, best)
+    found = _told(stronger(task, bound, proof, best), proof)
     return None if found is None else replace(found, seconds=found.seconds + time.monotonic() - began)
+
+
+def _told(bound: Bound | None, proof: Proof) -> Bound | None:
+    """Add the witness of a proof to its bound."""
+    return replace(bound, witness=proof.witness()) if bound is not None and proof.proved else bound
 
 
 def proved(task: Task, bound: Bound | None, solution: Solution) -> Bound | None:

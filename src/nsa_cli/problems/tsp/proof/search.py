@@ -6,7 +6,7 @@ first and needs one programme, whose basis goes on from case to case.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,12 @@ class Proof:
         self.relaxation = Relaxation(edges, edges.inward(tour))
 
     # --- from outside
+
+    def witness(self) -> dict[str, Any]:
+        """Give the certificate of the proof."""
+        from nsa_cli.problems.tsp.proof.certificate import certificate
+
+        return certificate(self)
 
     def offer(self, tour: Solution, objective: Exact) -> None:
         """Hand over a tour of another search, if it is better; from any thread."""
