@@ -432,14 +432,16 @@ class Problem(ABC, Generic[InstanceT]):
         return compute and compute(instance, clock or Clock())
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Exact:
-        """Compute a bound without rounding, by `recompute` of the module `bound`; witnesses are not trusted.
+        """Compute a bound without rounding; witnesses are not trusted.
+
+        By `recompute` of the folder's module `bound`, or of `proof` where the witness has the leaves of a tree.
 
         Raises
         ------
         DataError
             If it is no witness of a bound on this instance.
         """
-        recompute = find_part(self, "bound", "recompute")
+        recompute = find_part(self, "proof" if "leaves" in witness else "bound", "recompute")
         if recompute is None:
             raise DataError(f"{self.name}: bounds have no witness")
         return recompute(instance, witness)

@@ -149,17 +149,13 @@ def bound(instance: TspInstance, clock: Clock) -> Bound | None:
 
 
 def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
-    """Compute the bound of given potentials over all edges, or of a proof, without rounding.
+    """Compute the bound of given potentials over all edges, without rounding.
 
     Raises
     ------
     DataError
         If they are none for this instance.
     """
-    if "leaves" in witness:
-        from nsa_cli.problems.tsp.proof.certificate import check
-
-        return check(instance, witness)
     if (whole := _whole(searched(instance))) is not None:
         return _possible(instance, recompute(whole.instance, witness) * whole.unit)
     scale, given = witness.get("scale"), witness.get("potentials")

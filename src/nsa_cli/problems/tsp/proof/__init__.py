@@ -12,9 +12,11 @@ A `certificate` has the values of all cases.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from nsa_cli.core.clock import Clock
+from nsa_cli.core.exact import Exact
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.instance import Solution
 
@@ -47,3 +49,16 @@ def proof_of(instance: TspInstance, tour: Solution, clock: Clock, effort: float 
 
     edges = whole_edges(instance)
     return None if edges is None else Proof(edges, tour, clock, effort)
+
+
+def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
+    """Compute the optimum from the certificate of a proof.
+
+    Raises
+    ------
+    DataError
+        If it proves nothing about this instance.
+    """
+    from nsa_cli.problems.tsp.proof.certificate import check
+
+    return check(instance, witness)
