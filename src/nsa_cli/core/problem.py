@@ -434,7 +434,7 @@ class Problem(ABC, Generic[InstanceT]):
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Exact:
         """Compute a bound without rounding; witnesses are not trusted.
 
-        By `recompute` of the folder's module `bound`, or of `proof` where the witness has the leaves of a tree.
+        By `recompute` of the folder's module `bound`, or of `proof` where it has the leaves of a tree.
 
         Raises
         ------
