@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from nsa_cli.core.errors import DataError
 from nsa_cli.core.exact import Exact
 from nsa_cli.problems.tsp.closed import searched
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.proof.cuts import Cut
+from nsa_cli.problems.tsp.proof.cuts import Cut, closed_tour
 from nsa_cli.problems.tsp.proof.lengths import whole_edges
 from nsa_cli.problems.tsp.proof.relaxation import Values
-from nsa_cli.problems.tsp.proof.search import Proof, closed_tour
+
+if TYPE_CHECKING:
+    from nsa_cli.problems.tsp.proof.search import Proof
 
 #: An edge, its cities in rising order.
 Edge = tuple[int, int]

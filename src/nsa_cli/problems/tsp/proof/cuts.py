@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.problems.tsp.kernels import separation
+from nsa_cli.problems.tsp.kernels.links import follow_links
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
 from nsa_cli.problems.tsp.kernels.separation import Found, Lists, Weighted
 
@@ -76,6 +77,15 @@ def by_place(places: Ints, owners: Ints, count: int) -> tuple[Ints, Ints]:
     """Sort owners by their places: where each of so many places begins, int64[count + 1], and the owners."""
     order = np.argsort(places, kind="stable")
     return np.searchsorted(places[order], np.arange(count + 1)), owners[order]
+
+
+def closed_tour(size: int, i: Ints, j: Ints) -> Ints | None:
+    """Give the tour that edges make, int64[N]; None if they make none."""
+    first, others = by_place(np.concatenate([i, j]), np.concatenate([j, i]), size)
+    if len(i) != size or (np.diff(first) != 2).any():
+        return None
+    tour = np.empty(size, np.int64)
+    return tour if follow_links(others.reshape(size, 2), tour, 0) else None
 
 
 def packed(cuts: Sequence[Cut], size: int) -> Packed:

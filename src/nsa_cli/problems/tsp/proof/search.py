@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.kernels.links import follow_links
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
-from nsa_cli.problems.tsp.proof.cuts import by_place, separate, support
+from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate, support
 from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, Values
 
@@ -443,12 +442,3 @@ class Proof:
                 best, column, order = gains[0] * gains[1], one, (0, 1) if gains[0] > gains[1] else (1, 0)
         relaxation.last = outcome
         return self._cases_of(case, bound, column, order)
-
-
-def closed_tour(size: int, i: Ints, j: Ints) -> Ints | None:
-    """Give the tour that edges make, int64[N]; None if they make none."""
-    first, others = by_place(np.concatenate([i, j]), np.concatenate([j, i]), size)
-    if len(i) != size or (np.diff(first) != 2).any():
-        return None
-    tour = np.empty(size, np.int64)
-    return tour if follow_links(others.reshape(size, 2), tour, 0) else None
