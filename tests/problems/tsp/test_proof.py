@@ -17,7 +17,7 @@ from nsa_cli.core.exact import total_of
 from nsa_cli.problems.tsp.bound import _enumerated
 from nsa_cli.problems.tsp.closed import ClosedTour, searched
 from nsa_cli.problems.tsp.proof import proof_of
-from nsa_cli.problems.tsp.proof.certificate import certificate, check
+from nsa_cli.problems.tsp.proof.certificate import check
 from nsa_cli.problems.tsp.proof.cuts import Cut, crossings, packed
 
 TSP = nsa.find_problem("tsp")
@@ -91,7 +91,7 @@ def test_no_proof_is_false(count, seed):
             found += 1
             assert proof.objective == optimum
             outer = inner.outer if isinstance(inner, ClosedTour) else inner
-            assert check(outer, json.loads(json.dumps(certificate(proof)))) == optimum
+            assert check(outer, json.loads(json.dumps(proof.witness()))) == optimum
     assert found > 0.9 * count
 
 
@@ -115,7 +115,7 @@ def test_an_altered_certificate_proves_nothing_better():
     instance, proof = a_proof(seed=7)
     assert proof.proved
     assert proof.leaves
-    sound, rng, refused = certificate(proof), np.random.default_rng(0), 0
+    sound, rng, refused = proof.witness(), np.random.default_rng(0), 0
     for _ in range(60):
         altered = copy.deepcopy(sound)
         places = list(numbers_in([altered["stages"], altered["leaves"], altered["cuts"]]))

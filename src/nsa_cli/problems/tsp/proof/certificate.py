@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from nsa_cli.core.errors import DataError
 from nsa_cli.core.exact import Exact
 from nsa_cli.problems.tsp.closed import searched
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels.metric import Ints
 from nsa_cli.problems.tsp.proof.cuts import Cut, closed_tour
 from nsa_cli.problems.tsp.proof.lengths import whole_edges
 from nsa_cli.problems.tsp.proof.relaxation import Values
 
-if TYPE_CHECKING:
-    from nsa_cli.problems.tsp.proof.search import Proof
+#: An edge by its key, and 1 or 0.
+Fixing = tuple[int, int]
 
 #: An edge, its cities in rising order.
 Edge = tuple[int, int]
@@ -26,9 +27,22 @@ Edge = tuple[int, int]
 Crossed = tuple[list[set[int]], int]
 
 
-def certificate(proof: Proof) -> dict[str, Any]:
-    """Give what shows that there is no better tour: inequalities, and dual values of stages and of cases."""
-    numbers, known = proof.edges.numbers, dict[Cut | int, int]()
+def certificate(
+    numbers: Ints, tour: Ints, stages: Sequence[Values], leaves: Sequence[tuple[Sequence[Fixing], Values]]
+) -> dict[str, Any]:
+    """Give what shows that there is no better tour: inequalities, and dual values of stages and of cases.
+
+    Parameters
+    ----------
+    numbers : int64[N]
+        The cities of the instance by those of the proof.
+    tour : int64[N]
+    stages : sequence of Values
+        Each drops edges.
+    leaves : sequence of pairs
+        Edges that are in or out, by their keys, and dual values.
+    """
+    known = dict[Cut | int, int]()
     cuts: list[list[list[int]]] = []
 
     def values_of(values: Values) -> list[Any]:
@@ -46,9 +60,9 @@ def certificate(proof: Proof) -> dict[str, Any]:
         ends = (int(numbers[key // len(numbers)]), int(numbers[key % len(numbers)]))
         return [min(ends), max(ends), value]
 
-    stages = [values_of(values) for values in proof.stages]
-    leaves = [[[fixing(*pair) for pair in leaf.fixings], *values_of(leaf.values)] for leaf in proof.leaves]
-    return {"tour": proof.solution.tolist(), "cuts": cuts, "stages": stages, "leaves": leaves}
+    dropping = [values_of(values) for values in stages]
+    cases = [[[fixing(*pair) for pair in fixings], *values_of(values)] for fixings, values in leaves]
+    return {"tour": tour.tolist(), "cuts": cuts, "stages": dropping, "leaves": cases}
 
 
 def check(instance: TspInstance, data: Mapping[str, Any]) -> Exact:

@@ -116,7 +116,7 @@ class Proof:
         """Give the certificate of the proof."""
         from nsa_cli.problems.tsp.proof.certificate import certificate
 
-        return certificate(self)
+        return certificate(self.edges.numbers, self.solution, self.stages, self.leaves)
 
     def offer(self, tour: Solution, objective: Exact) -> None:
         """Hand over a tour of another search, if it is better; from any thread."""
