@@ -274,11 +274,9 @@ def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
+    "count", [pytest.param(15, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
 )
-@pytest.mark.parametrize(
-    "size", [pytest.param(n, marks=pytest.mark.slow) if n > 500 else n for n in BIN.paper_sizes]
-)
+@pytest.mark.parametrize("size", BIN.paper_sizes)
 def test_bin_bounds_agree_with_the_references(shared, size, count):
     """L2 is the reference's, the best bound is at least that, and never above a packing."""
     known = references(shared, f"bin{size}_ref.npz")
