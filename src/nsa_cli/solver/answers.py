@@ -59,7 +59,7 @@ def result_of(
     winner, exact, violation = _best(task, solutions, bound, end.reason)
     if bound is not None and (winner == len(end.best) or solved(bound)):
         found_by = bound.method
-    ran = not solved(bound)
+    ran = end.step > 0 or not solved(bound)  # a proof may find a better one after the chains
     seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
     init = settings.init
     return Result(
