@@ -1,4 +1,4 @@
-"""Pages that the documentation's build makes from the commands' help, the exports, and files elsewhere.
+"""Pages that the build of the documentation makes: of help, exports, the notebook, and files elsewhere.
 
 `mkdocs.yml` names this file. Nothing is written by hand twice: the commands' page is their help, the Python
 page is what `nsa_cli` exports, with its docstrings, and results, policies, security and changes are files
@@ -8,6 +8,7 @@ of the repository.
 from __future__ import annotations
 
 import html
+import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from mkdocs.structure.files import File, Files
 import nsa_cli
 from nsa_cli.cli.command import grouped
 from nsa_cli.cli.main import app
+from nsa_cli.problems import all_problems
+from nsa_cli.problems.vocabulary import vocabulary
 
 ROOT = Path(__file__).parent
 
@@ -54,6 +57,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made."""
     for source, page in ELSEWHERE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    files.append(File.generated(config, "tutorial.md", content="\n".join(tutorial_page())))
+    files.append(File.generated(config, "words.md", content="\n".join(words_page())))
     files.append(File.generated(config, "commands.md", content="\n".join(commands_page())))
     files.append(File.generated(config, "python.md", content="\n".join(python_page())))
     return files
@@ -61,6 +66,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put tables of options in, and turn links to files elsewhere in the repository into links to pages."""
+    markdown = markdown.replace("](tutorial.ipynb", "](tutorial.md")
     markdown = re.sub(r"<!-- nsa (\S+): (\w+) -->", lambda found: _options(*found.groups()), markdown)
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
@@ -75,6 +81,33 @@ def _options(name: str, heading: str) -> str:
         records = dict(grouped(command, context))[heading]
     rows = [f"| <code>{_cell(declaration)}</code> | {_cell(text)} |" for declaration, text in records]
     return "\n".join(["| option | meaning |", "|---|---|", *rows])
+
+
+def tutorial_page() -> Iterator[str]:
+    """Write the notebook as a page: its text, its cells, and what they print and draw."""
+    for cell in json.loads((ROOT / "docs" / "tutorial.ipynb").read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            yield f"{source}\n"
+            continue
+        kind = "sh" if source.startswith("!") else "python"
+        yield f"```{kind}\n{re.sub('^!', '', source, flags=re.MULTILINE)}\n```\n"
+        for output in cell["outputs"]:
+            if text := "".join(output.get("text", [])):
+                yield f"```text\n{text.rstrip()}\n```\n"
+            elif image := output["data"].get("image/png"):
+                yield f"![{cell['metadata']['alt']}](data:image/png;base64,{image})\n"
+
+
+def words_page() -> Iterator[str]:
+    """Write the keys of each problem, with the words that files may have for them."""
+    yield "# Keys and words of files\n"
+    yield "A file may use any of these words for a key. [Read your files](formats.md#words) says where.\n"
+    for problem in all_problems():
+        yield f"## {problem.name}\n\n| key | also |\n|---|---|"
+        for key, spelt in vocabulary(problem).spelt.items():
+            yield f"| `{key}` | {', '.join(f'`{word}`' for word in spelt if word != key)} |"
+        yield ""
 
 
 def commands_page() -> Iterator[str]:

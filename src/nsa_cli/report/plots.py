@@ -40,7 +40,7 @@ _FORMATS: dict[str, dict[str, None]] = {
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
-    "axes.titlesize": 11.5,
+    "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
     "axes.titlepad": 10,
     "axes.labelsize": 9.5,

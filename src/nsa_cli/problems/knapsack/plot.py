@@ -83,7 +83,7 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
                 veil = np.where(allowed, np.nan, 1.0)  # pale where the item may not be flipped
                 style = {"cmap": "Greys_r", "vmin": 0, "vmax": 1, "alpha": 0.65, "rasterized": True}
                 here.pcolormesh(grid, grid, veil, **style)
-                here.set_title(f"item {state}{room}")
+                here.set_title(f"{state}{room}")
         for here in axes[-1]:
             here.set_xlabel("weight $w_i$")
         pale = "; pale: does not fit" if len(panels) > 1 else ""

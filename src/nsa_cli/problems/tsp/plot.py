@@ -173,7 +173,7 @@ def _name_axes(axes: Axes, instance: TspInstance, on_globe: bool) -> None:
 def _degrees(value: float, positive: str, negative: str) -> str:
     if abs(value) > (90 if positive == "N" else 180):
         return ""  # beyond a pole
-    return f"{abs(value):.4g}° {positive if value >= 0 else negative}" if value else "0°"
+    return f"{abs(value):.6g}° {positive if value >= 0 else negative}" if value else "0°"
 
 
 def _probabilities(
