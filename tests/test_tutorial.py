@@ -80,7 +80,7 @@ def smaller(image):
     from PIL import Image
 
     with Image.open(io.BytesIO(image)) as picture, io.BytesIO() as file:
-        picture.convert("RGB").quantize(48, method=Image.Quantize.MEDIANCUT).save(file, "png", optimize=True)
+        picture.convert("RGB").quantize(96, method=Image.Quantize.FASTOCTREE).save(file, "png", optimize=True)
         return file.getvalue()
 
 
