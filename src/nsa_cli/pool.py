@@ -90,9 +90,9 @@ class Pool:
     Attributes
     ----------
     jobs : int
-        Of many instances: share them out among N processes.
+        Share many instances out among N processes.
     cluster : str, optional
-        The same among the workers of Dask's scheduler there: tcp://host:8786.
+        Share them out among the workers of a Dask scheduler: tcp://host:8786.
 
     Raises
     ------

@@ -30,31 +30,31 @@ class Request:
     what : tuple of str
         A problem, or files and folders.
     sizes : tuple of int, optional
-        Sizes of instances: 50,100.
+        Measure instances of these sizes: 50,100.
     budget : tuple of float, optional
-        Measure by time instead of steps: 5ms,20ms,1s an instance.
+        Give each instance these times instead of steps: 5ms,20ms,1s.
     steps : tuple of int
-        Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.
+        Make so many times N steps (N^2 for tours): 1,2,5,10. Greedy rows need 1.
     seeds : tuple of int
-        Runs of each instance: 1..5, or 1,2,3.
+        Run each instance with these seeds: 1..5, or 1,2,3.
     count : int
-        Instances of each size, at most.
+        Measure at most so many instances of each size.
     policies : tuple of str, optional
-        Names or files, or none. Default: all shipped ones.
+        Measure these policies, by name or file; none: no policies. By default all shipped ones.
     neighbourhood : str, optional
-        Uniform proposals in this one, too: nearest:10 for tours.
+        Measure uniform proposals of this neighbourhood, too: nearest:10 for tours.
     against : tuple of str, optional
-        Peers, other projects' solvers, by name; or all.
+        Measure these solvers of other projects, too; all: those that are installed.
     time_limit : float
-        Time of a peer for each instance: 10, 500ms, 2m.
+        Give a solver of another project so long for each instance: 10, 500ms, 2m.
     references : str, optional
-        Folder of reference objectives; for files, a list NAME : OBJECTIVE.
+        Take gaps to the objectives in this folder; for files, in a list NAME : OBJECTIVE.
     device : str
-        Where to anneal by steps.
+        Anneal by steps on this device.
     out : str, optional
-        Where runs.csv and summary.json go.
+        Write runs.csv and summary.json into this folder.
     again : bool
-        Measure anew what an earlier run has left in DIR.
+        Measure again what an earlier run has left in DIR.
     threads : int, optional
         Of each solver by steps; one for each core if not given.
 

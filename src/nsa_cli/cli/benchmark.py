@@ -21,7 +21,7 @@ _What = Annotated[
     list[str],
     typer.Argument(
         metavar="PROBLEM|FILE…",
-        help="Name of a problem, or FILE.py:CLASS; with --budget also files of instances, and folders.",
+        help="Name of a problem, or FILE.py:CLASS; with --budget also files and folders.",
         autocompletion=completion(builtin_names),
     ),
 ]

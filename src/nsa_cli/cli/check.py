@@ -29,7 +29,7 @@ class Report:
     certificate : str, optional
         Check this proof of a bound, and take no other; it is refused if it does not hold.
     output : str, optional
-        Where to write; - is stdout.
+        Write to this file; - is stdout.
     format_ : str, optional
         json: an object, one a line if several. Default: by the ending of FILE, else text.
     """
@@ -45,13 +45,14 @@ class Report:
 
 def check(
     instance: Annotated[
-        str, typer.Argument(metavar="INSTANCE", help="Instance file; - is stdin. Or a problem's name.")
+        str,
+        typer.Argument(
+            metavar="INSTANCE", help="File of the instance; - is stdin. Or the name of a problem."
+        ),
     ],
     solution: Annotated[
         str,
-        typer.Argument(
-            metavar="SOLUTION", help="A result of ours, a tour, or ids in plain text; - is stdin."
-        ),
+        typer.Argument(metavar="SOLUTION", help="A result of nsa, a tour, or ids in plain text; - is stdin."),
     ],
     given: Given,
     reading: Reading,

@@ -18,7 +18,7 @@ def check_problem(
     instances: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[INSTANCE]…", help="Files to check it on; random instances of its own by default."
+            metavar="[INSTANCE]…", help="Files to check it on; by default its own random instances."
         ),
     ] = None,
     seed: Seed = None,

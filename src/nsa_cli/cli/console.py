@@ -29,9 +29,9 @@ class Console:
     Attributes
     ----------
     quiet : bool
-        Errors only on stderr.
+        Write only errors to stderr.
     verbose : bool
-        Say on stderr what was chosen.
+        Say on stderr what was chosen, and how far the run is.
     """
 
     quiet: bool = setting(False, OUTPUT, short=("-q",))

@@ -35,7 +35,7 @@ def example(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Which one; without it they are listed.",
+            help="Name of an example; without it they are listed.",
             autocompletion=completion(example_names),
             show_default=False,
         ),
@@ -46,7 +46,7 @@ def example(
             "-o",
             "--output",
             metavar="FILE|DIR",
-            help="Where to write it, if not to its own name here; - is stdout.",
+            help="Write it there instead of here; - is stdout.",
         ),
     ] = None,
 ) -> int:

@@ -25,17 +25,17 @@ class Wanted:
     Attributes
     ----------
     size : int
-        Cities, items or dimensions.
+        Number of cities, items or dimensions.
     count : int, optional
-        How many instances; with --paper the first so many.
+        Write so many instances; with --paper the first ones.
     seed : int, optional
-        Same seed, same instances; drawn and in their names if not given.
+        The same seed gives the same instances. Without one, a seed is drawn.
     paper : bool
-        The paper's test set of this size, not random instances.
+        Write the paper's test set of this size instead of random instances.
     output : str, optional
-        Where to write; - is stdout; DIR/: a file for each instance.
+        Write there; - is stdout; DIR/: a file for each instance.
     format_ : str, optional
-        tsplib is for tours.
+        Write in this form; tsplib is for tours.
     """
 
     size: int = setting(group=OPTIONS, read=parse_count, metavar="N", short=("-n",))

@@ -31,19 +31,20 @@ class Given:
     Attributes
     ----------
     problem : str, optional
-        bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.
+        Read the file as this problem: bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS. By default it is
+        recognised.
     capacity : str, optional
-        Capacity, where the file has none.
+        Take this capacity instead of the file's.
     open_ : bool
-        Of tours: a path that need not return to its start.
+        Find a path that need not return to its start (tours).
     start : str, optional
-        City where the answer begins; by default the depot, or the first one of the file.
+        Write the answer from this city on; by default from the depot, or the first city of the file.
     from_ : str, optional
-        City where an open path begins.
+        Begin an open path at this city.
     to : str, optional
-        City where an open path ends.
+        End an open path at this city.
     set_ : tuple of str
-        Another key of the instance; may be repeated.
+        Set a key of the instance; may be repeated.
     """
 
     problem: str | None = setting(None, READING, parse_text, "PROBLEM", words=builtin_names, short=("-p",))

@@ -18,7 +18,10 @@ from nsa_cli.core.record import Reading
 from nsa_cli.solver.settings import policy_names
 
 Picture = Annotated[
-    str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .png, .svg or .pdf.")
+    str,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write the picture to this file: .png, .svg or .pdf."
+    ),
 ]
 
 #: Size of the instance that a policy is shown on, where its file does not say what it was trained on.
@@ -40,16 +43,19 @@ def policy(
     output: Picture,
     problem: Annotated[
         str | None,
-        typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; by default what the file says."),
+        typer.Option(
+            "-p", "--problem", help="Name the problem, or FILE.py:CLASS; by default the file says it."
+        ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option("-n", "--size", help="Size of the instance; by default the training's.")
+        int | None,
+        typer.Option("-n", "--size", help="Take an instance of this size; by default the size of training."),
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option("--steps", help="Steps of the rollout; by default twice the size, at least 100."),
+        typer.Option("--steps", help="Make so many steps; by default twice the size, at least 100."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the instance and of the rollout.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Draw the instance and the steps with this seed.")] = 0,
 ) -> int:
     """Draw a policy's proposals, as the paper's figures do."""
     from nsa_cli.report.plots import check_picture, need_drawing, picture, write_picture
@@ -92,7 +98,7 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
 
 def solution(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="File with one instance.")],
-    solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: our JSON, a tour, …")],
+    solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: JSON of nsa, a tour, …")],
     output: Picture,
     given: Given,
     reading: Reading,

@@ -21,7 +21,7 @@ _ROWS, _CITIES = 5, 8
 def show(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Files of instances, folders, patterns; - is stdin."),
+        typer.Argument(metavar="FILE...", help="Files, folders or patterns; - is stdin."),
     ],
     given: Given,
     reading: Reading,

@@ -25,7 +25,7 @@ def solve(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Files of instances, folders, patterns; - is stdin. Or a problem's name, with --set.",
+            help="Files, folders or patterns; - is stdin. Or the name of a problem, with --set.",
         ),
     ],
     given: Given,
@@ -37,7 +37,9 @@ def solve(
     instance: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="One of several, by its name or number from 1.", rich_help_panel=READING
+            metavar="NAME",
+            help="Solve this one of several, by its name or its number from 1.",
+            rich_help_panel=READING,
         ),
     ] = None,
 ) -> int:

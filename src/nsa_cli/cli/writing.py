@@ -180,18 +180,18 @@ class Outputs:
     Attributes
     ----------
     output : str, optional
-        Where to write; - is stdout; DIR/: a file each.
+        Write there; - is stdout; DIR/: a file for each instance.
     format_ : str, optional
-        Of tours also stops, a table with legs, tour, TSPLIB's, geojson and gpx. Default: what the ending
-        of FILE means, a table on a terminal, else json.
+        Write in this form. By default the ending of FILE decides; on a terminal it is a table, else json. For
+        tours only: stops (a table with legs), tour (TSPLIB's), geojson, gpx.
     again : bool
-        Solve all anew, also what an earlier run has written into the journal.
+        Solve all anew, even what the journal has.
     plot : str, optional
         Draw the solution: .png, .svg or .pdf.
     curve : str, optional
-        Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.
+        Write how the run went as numbers (.csv), or draw it: .png, .svg or .pdf.
     certificate : str, optional
-        Write the proof of the bound, for nsa check.
+        Write the proof of the bound to this file, for nsa check.
     """
 
     output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))

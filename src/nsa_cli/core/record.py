@@ -49,14 +49,14 @@ class Reading:
     Attributes
     ----------
     columns : tuple of str, optional
-        Columns of a table in their order: id,x,y; - leaves one out; matrix: distances. Or some by their
-        headers: lat=Breite,lon=Länge.
+        Say what the columns of a table are, in order: id,x,y; - leaves one out; matrix: distances. Or name
+        some by their headers: lat=Breite,lon=Länge.
     separator : str, optional
-        Sign between the cells of a table: ; , | tab or blank.
+        Split the cells of a table at this sign: ; , | tab or blank.
     decimal : str, optional
-        Decimal sign of a table: . or ,; the other one is between thousands.
+        Read this as the decimal sign of a table: . or ,; the other one stands between thousands.
     ignore : tuple of str
-        Keys and columns of the file to leave out, between commas; may be repeated.
+        Leave these keys and columns of the file out (between commas); may be repeated.
     """
 
     columns: tuple[str, ...] | None = setting(None, READING, _columns, "WORDS")

@@ -100,47 +100,47 @@ class Settings:
     Attributes
     ----------
     steps : Steps, optional
-        Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size). By default they are for annealing.
+        Make so many steps in each chain: 20000, 1e6, 10N, 10N2 (N: the size). They mean annealing by default.
     time_limit : float, optional
-        Stop after this wall-clock time: 10 (seconds), 500ms, 2m, 1h.
+        Stop after this time: 10 (seconds), 500ms, 2m, 1h.
     target : float, optional
         Stop at this objective or a better one.
     gap : float, optional
-        Stop at this relative gap to the bound: 1%, 0.01; 0 is optimal.
+        Stop at this gap to the bound: 1%, 0.01; 0 is proven optimal.
     no_improvement : Patience, optional
         Stop after 5000 or 10N steps, or 2s, without improvement.
     bound : bool
-        Without a bound: search only, no proof of optimality, no exact method.
+        Do without a bound: search only, without a proof or an exact method.
     prove : bool
-        Go on until the answer is proved optimal, or the time limit; without it a proof has about a second.
+        Go on until the answer is proved optimal or the time is over. Without it a proof has about a second.
     seed : int, optional
-        Same seed, same answer; drawn and reported if not given.
+        The same seed gives the same answer. Without one, a seed is drawn and reported.
     device : str
-        Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.
+        Compute there. On CUDA the reference implementation anneals; auto is a CPU.
     method : str
-        anneal: a policy proposes moves; large-step: kicks, each repaired by local search, no policy;
+        anneal: a policy proposes moves. large-step: kicks, each repaired by local search, without a policy.
         auto: large-step where possible, unless a policy or steps are given.
     backend : str
-        numba: compiled kernels, on a CPU; torch: the reference, on any device.
+        numba: compiled kernels, on a CPU. torch: the reference, on any device.
     threads : int, optional
-        CPU threads; they change no answer. Default: all cores.
+        Use so many CPU threads, by default one a core. They change no answer.
     chains : int, optional
-        Independent chains, the best of which counts; auto: by size and time limit.
+        Run so many independent chains; the best one counts. auto: by size and time limit.
     init : str or ndarray, optional
-        Initial solution: a named start (greedy, random, paper, …) or a file.
+        Begin from a named start (greedy, random, paper, …) or from the solution in a file.
     policy : str, optional
-        Where moves come from: a shipped policy, a file, uniform. Default: for annealing the best one.
+        Take moves from a shipped policy, a file, or uniform. Annealing takes the best one by default.
     neighbourhood : str, optional
-        Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours.
-        Default: those the policy was trained with.
+        Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. By default
+        those that the policy was trained with.
     greedy : bool
-        Take the policy's most probable move, do not sample.
+        Take the policy's most probable move instead of sampling.
     t_start : float or 'auto', optional
-        First temperature, in normalised units; auto: estimated from a sample of moves.
+        Begin at this temperature, in normalised units. auto: estimated from a sample of moves.
     t_end : float or 'auto', optional
-        Last temperature, in the same units.
+        End at this temperature, in the same units.
     schedule : str
-        How temperatures fall.
+        Lower temperatures in this way.
     unit : float, optional
         What is 1 in normalised units, in file units; estimated from the data by default.
     started : float

@@ -72,25 +72,25 @@ class TrainOptions:
     Attributes
     ----------
     method : str
-        How to train.
+        Train by evolution strategies (es) or proximal policy optimisation (ppo).
     preset : str
-        best, or paper (the published recipe), or another of the problem's.
+        Take this preset: best, paper (the published recipe), or another one of the problem.
     size : int, optional
-        Size of training instances.
+        Train on instances of this size.
     epochs : int, optional
-        Updates of the policy.
+        Update the policy so many times.
     features : str, optional
-        What the network sees.
+        Let the network see these features.
     neighbourhood : str, optional
-        Moves and energy of annealing.
+        Train for this neighbourhood, the moves and energy of annealing.
     seed : int
-        Same seed, same policy.
+        The same seed gives the same policy.
     device : str
-        Where to compute.
+        Compute on this device.
     out : str, optional
-        Where the policy goes.
+        Write the policy to this file.
     resume : bool
-        Go on from the state beside FILE.
+        Go on from the state that lies beside FILE.
     """
 
     method: str = setting("es", OPTIONS, words=("es", "ppo"))
