@@ -299,6 +299,11 @@ def _draw_run(
     if reference is not None:
         top.axhline(reference[1], color=BLACK, lw=1.0, ls=(0, (4, 3)), label=reference[0])
     _scale(top, data[:, 4:], 100)
+    if rows[-1].phase and len(rows) > 10:  # the first solution is far from all that follow
+        later = np.append(data[5:, 4:], np.nan if reference is None else reference[1])
+        low, high = np.nanmin(later), np.nanmax(later)
+        room = 0.1 * (high - low) or 1.0
+        top.set_ylim(low - room, high + room)
     told = f"best {number(float(f'{best[-1]:.10g}'))} after {number(steps[-1])} steps"
     top.set(title=title(name, told), ylabel="objective (file's units)")
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
