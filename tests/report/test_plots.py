@@ -91,7 +91,7 @@ def test_every_problem_draws_every_size(problem, size):
     (instance,) = random_instances(problem, max(size, 2) if problem.name == "rosenbrock" else size, 1)
     figure = drawn(problem, instance, solution_of(problem, instance))
     axes = figure.axes[0]
-    assert axes.get_title()
+    assert axes.get_title("left")
     assert axes.get_xlabel()
     left, low, right, high = figure.get_tightbbox().extents * figure.dpi
     assert min(left, low) >= -1
@@ -100,7 +100,7 @@ def test_every_problem_draws_every_size(problem, size):
 
 
 def test_a_tour_is_a_closed_line_through_all_cities():
-    """In the order of the visit, each city with its id; a ring and an arrow show the first and the way on."""
+    """In the order of the visit, each city with its id; a dot and an arrow show the first and the way on."""
     problem = find_problem("tsp")
     (instance,) = random_instances(problem, 12, 1)
     tour = solution_of(problem, instance)
@@ -108,8 +108,8 @@ def test_a_tour_is_a_closed_line_through_all_cities():
     (line,) = axes.lines
     assert line.get_xydata().tolist() == instance.coords[np.append(tour, tour[0])].tolist()
     assert dots(axes) == [12]
-    ring = axes.collections[1]
-    assert ring.get_offsets().tolist() == [instance.coords[tour[0]].tolist()]
+    first = axes.collections[1]
+    assert first.get_offsets().tolist() == [instance.coords[tour[0]].tolist()]
     (arrow,) = (text for text in axes.texts if not text.get_text())
     assert arrow.arrow_patch is not None
     assert arrow.xyann == tuple(instance.coords[tour[0]])
@@ -141,7 +141,7 @@ def test_cities_in_decimal_degrees_are_on_a_map(metric, unit):
     coords = [[48.85, 2.35], [52.52, 13.4], [41.9, 12.5], [40.4, -3.7]]
     axes = axes_of("tsp", {"coords": coords, "edge_weight_type": metric}, range(4))
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("longitude", "latitude")
-    assert f" {unit} through" in axes.get_title()
+    assert f" {unit} through" in axes.get_title("left")
     low, high = axes.get_xlim()
     assert low < -3.7 < 13.4 < high
 
@@ -229,7 +229,7 @@ def test_what_a_policy_has_learnt_is_drawn_for_any_features(problem, features, t
     view = view_of(problem, str(tmp_path / "policy.json"), size, 5)
     figure = plots.picture(problem.drawing().policy_shape, problem.drawing().policy, view)
     figure.draw_without_rendering()
-    assert len([axes for axes in figure.axes if axes.get_xlabel() and axes.get_title()]) >= 2
+    assert len([axes for axes in figure.axes if axes.get_xlabel() and axes.get_title("left")]) >= 2
 
 
 @pytest.mark.parametrize(("size", "rooms"), [(2, {"0.25", "0.15"}), (50, {"1", "0.15"})])

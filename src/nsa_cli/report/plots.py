@@ -40,11 +40,13 @@ _FORMATS: dict[str, dict[str, None]] = {
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
-    "axes.titlesize": 10.5,
+    "axes.titlesize": 11.5,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
     "axes.labelsize": 9.5,
     "axes.grid": False,
     "axes.axisbelow": True,
-    "grid.color": "#DDDDDD",
+    "grid.color": "#E6E6E6",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "legend.fontsize": 9,
@@ -54,8 +56,9 @@ _STYLE: dict[str, Any] = {
     "svg.fonttype": "path",
     "text.usetex": False,
     **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
-    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), "#555555"),
-    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), "black"),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), "#B0B0B0"),
+    **dict.fromkeys(("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), "#404040"),
+    **{f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")},
 }
 
 #: Rows of a curve: as many as a picture can show.

@@ -50,8 +50,6 @@ class BinDrawing(Drawing[BinInstance]):
         axes.set(xlim=(0, 1.02 * capacity if capacity > 0 else 1), ylim=(len(bins) + 0.5, 0.5))
         axes.set(xlabel="weight packed (file's units)", ylabel="bin")
         axes.set_title(title(instance.name, _summary(instance, len(bins))))
-        if np.ptp(weights) > 0:
-            figure.colorbar(boxes, ax=axes, label="weight of the item", fraction=0.05, pad=0.02)
         figure.legend(loc="outside lower center")
         if few:
             axes.set_yticks(range(1, len(bins) + 1))
@@ -84,12 +82,14 @@ def _summary(instance: BinInstance, count: int) -> str:
 def _boxes(
     left: NDArray[np.float64], row: NDArray[np.int64], widths: NDArray[np.float64], height: float
 ) -> PolyCollection:
-    """Items as boxes, coloured by their widths."""
+    """Items as boxes, coloured by their widths; the darkest colours are left out."""
     from matplotlib.collections import PolyCollection
 
-    right, low, high = left + widths, row - height / 2, row + height / 2
-    corners = np.array([[left, low], [right, low], [right, high], [left, high]])
-    return PolyCollection(corners.transpose(2, 0, 1).tolist(), array=widths, cmap=SCALE)
+    right, above, below = left + widths, row - height / 2, row + height / 2
+    corners = np.array([[left, above], [right, above], [right, below], [left, below]])
+    low, high = widths.min(), widths.max()
+    shades = (low - 0.4 * (high - low), high) if high > low else (0.0, 2 * high)
+    return PolyCollection(corners.transpose(2, 0, 1).tolist(), array=widths, cmap=SCALE, clim=shades)
 
 
 def _name_boxes(

@@ -74,7 +74,7 @@ def _draw_map(
     *,
     bar: bool,
 ) -> None:
-    """Grey levels of the logarithm around points, the minimiser, and where a chain stood, by time."""
+    """Levels of the logarithm around points, the minimiser, and where a chain stood, by time."""
     low, high = np.quantile(points, (0.01, 0.99), axis=0)
     if (np.ptp(points, axis=0) < 3 * (high - low)).all():
         low, high = points.min(0), points.max(0)  # nothing so far off that it would hide the rest
@@ -87,7 +87,7 @@ def _draw_map(
     floor = np.floor(np.quantile(height[np.isfinite(height)], 0.002))
     decades = np.arange(floor, max(np.ceil(height.max()), floor + 1) + 1)
     levels = np.arange(2 * decades[0], 2 * decades[-1] + 1) / 2
-    filled = axes.contourf(x, y, height, levels, cmap="Greys_r", alpha=0.75, extend="min")
+    filled = axes.contourf(x, y, height, levels, cmap="Blues_r", alpha=0.85, extend="min")
     beside: dict[str, Any] = {"ax": axes, "fraction": 0.05, "pad": 0.02}
     if bar:
         scale = figure.colorbar(filled, label="function value", **beside)

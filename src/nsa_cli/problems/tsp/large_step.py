@@ -89,7 +89,8 @@ _CONSTRUCTION_KICKS = (3.0, 0.035)
 #: The crossover of two tours takes as long as so many kicks, in any case and for each city.
 _CROSSOVER_KICKS = (0.1, 0.0007)
 
-#: Parts have this many cities or more, up to twice as many; measured, see benchmarks/results/tours.md.
+#: Parts have this many cities or more, up to twice as many. On two threads they make tours of 10,000
+#: to 50,000 cities 0.05 to 0.14 % shorter.
 PART_SIZE = 4000
 
 #: The fewest parts, smaller ones where need be: two of different sizes do not fill two threads.

@@ -44,11 +44,13 @@ class TspDrawing(Drawing[TspInstance]):
         points, stretch, on_globe = _map(instance)
         line = points[solution if route.open else np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
-        style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
-        axes.plot(*_cut(line, on_globe).T, **style)
+        style = {"color": BLUE, "lw": max(1.8 * fine, 0.9), "zorder": 1, "solid_joinstyle": "round"}
+        _draw_tour(axes, _cut(line, on_globe), style, size)
         for fixed in route.fixed:
             axes.plot(*_cut(points[list(fixed)], on_globe).T, **style | {"color": ORANGE})
-        axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
+        rim = {"edgecolors": BLUE, "linewidths": 1.4} if size <= _NAMED else {"linewidths": 0}
+        dots = "white" if size <= _NAMED else BLACK
+        axes.scatter(*points.T, s=max(26 * fine**2, 1.5), facecolors=dots, zorder=2, **rim)
         _show_start(axes, _cut(line, on_globe))
         length, unit = number(instance.objective(solution)), f" {instance.unit}".rstrip()
         cities = "1 city" if size == 1 else f"{size:,} cities"
@@ -76,10 +78,25 @@ class TspDrawing(Drawing[TspInstance]):
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
+def _draw_tour(axes: Axes, line: NDArray[np.float64], style: dict[str, Any], size: int) -> None:
+    """Draw the line; through many cities its colour goes from dark to light on the way."""
+    if size <= _NAMED:
+        axes.plot(*line.T, **style)
+        return
+    from matplotlib.collections import LineCollection
+
+    legs = np.stack([line[:-1], line[1:]], 1)
+    coloured: dict[str, Any] = {"cmap": SCALE, "array": np.arange(len(legs)), "capstyle": "round"}
+    # The lightest fifth of the colours is hard to see on white.
+    axes.add_collection(
+        LineCollection(legs, lw=style["lw"], zorder=1, clim=(0, 1.25 * len(legs)), **coloured)
+    )
+
+
 def _show_start(axes: Axes, line: NDArray[np.float64]) -> None:
-    """Put a ring around the first city, and an arrow in the middle of the edge that leads from it."""
-    axes.scatter(*line[0], s=70, facecolors="none", edgecolors=BLACK, linewidths=1.5, zorder=3)
-    if len(line) > 1 and (line[0] != line[1]).any():
+    """Make the first city stand out, and put an arrow in the middle of the edge that leads from it."""
+    axes.scatter(*line[0], s=70, facecolors=ORANGE, edgecolors=BLACK, linewidths=1.2, zorder=3)
+    if 1 < len(line) <= _NAMED and (line[0] != line[1]).any():
         style = {"arrowstyle": "-|>,head_width=0.3,head_length=0.7", "color": BLACK, "lw": 0}
         axes.annotate("", (line[0] + 0.55 * (line[1] - line[0])), line[0], arrowprops=style, zorder=3)
 
