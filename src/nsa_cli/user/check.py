@@ -62,7 +62,7 @@ class State(NamedTuple):
     def wrong(self, function: Any, expected: str, got: str, mend: str = "") -> MistakeError:
         """Make the error of a function in this case."""
         name, x = self.scalars.model.name_of(function), shown(self.x.tolist(), 60)
-        made = ", ".join(f"{value:g}" for value in self.scalars.values(self.type, self.move.chosen))
+        made = ", ".join(f"{value:g}" for value in self.move.values)
         case = f"size {self.instance.size}, x = {x}, {self.type.move.name} ({made})"
         return mistake(function, name, expected, f"{got}, at {case}{mend}")
 
@@ -72,7 +72,8 @@ def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> It
     rng, scalars = np.random.default_rng(seed), Scalars(instance)
     x = instance.start(lambda n: rng.random(n)) if x is None else x
     for turn in range(count):
-        move = scalars.random_move(x, rng, turn % len(scalars.model.moves))
+        draws, kind = rng.random(instance.model.choices).tolist(), turn % len(instance.model.moves)
+        move = scalars.guarded(scalars.propose, x, draws, kind)
         if move is not None:
             state = State(scalars, x.copy(), move)
             yield state
@@ -121,16 +122,17 @@ def check_costs(state: State) -> None:
 
 def check_features(state: State) -> None:
     """Features are as many finite numbers as there are names for."""
-    s, m, chosen = state.scalars, state.type, state.move.chosen
+    s, m, (kind, values) = state.scalars, state.type, state.move
     if m.features is None:
         return
     names = s.model.cls.feature_names
-    for k in range(len(chosen)):
-        for c in range(min(s.count(m, k), _CANDIDATES)):
-            if not s.is_allowed(state.x, m, chosen[:k], c):
+    for k in range(len(values)):
+        for c in range(min(s.choices[kind][k].count, _CANDIDATES)):
+            value = s.value(kind, k, c)
+            if not s.guarded(s.is_allowed, state.x, kind, values[:k], value):
                 continue
             x = state.x.copy()
-            found = s.features(x, m, chosen[:k], c, _HEAT)
+            found = s.features(x, kind, values[:k], value, _HEAT)
             _untouched(state, m.features, x)
             name = list(m.move.choices)[k]
             if not isinstance(found, tuple) or len(found) != len(names):
