@@ -5,6 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,8 +17,8 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
-#: Moves that are looked at in every run.
-FIRST = 8
+#: Moves that are looked at in every run, and seconds that this may take.
+FIRST, _SECONDS = 8, 0.2
 
 #: Candidates whose features are looked at, at most.
 _CANDIDATES = 20
@@ -75,7 +76,7 @@ def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> It
         draws, kind = rng.random(instance.model.choices).tolist(), turn % len(instance.model.moves)
         move = scalars.guarded(scalars.propose, x, draws, kind)
         if move is not None:
-            state = State(scalars, x.copy(), move)
+            state = State(scalars, x.copy(), PlainMove(*move))
             yield state
             x = state.moved()
 
@@ -127,7 +128,7 @@ def check_features(state: State) -> None:
         return
     names = s.model.cls.feature_names
     for k in range(len(values)):
-        for c in range(min(s.choices[kind][k].count, _CANDIDATES)):
+        for c in range(min(s.choices[kind][k].number, _CANDIDATES)):
             value = s.value(kind, k, c)
             if not s.guarded(s.is_allowed, state.x, kind, values[:k], value):
                 continue
@@ -178,6 +179,9 @@ def check_first_moves(instance: UserInstance) -> None:
     MistakeError
         If a move leads to no solution, or its change of cost is wrong.
     """
+    end = time.monotonic() + _SECONDS
     for state in walk(instance, FIRST):
         for check in CHECKS[:4]:
             check(state)
+        if time.monotonic() > end:
+            return

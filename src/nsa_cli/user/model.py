@@ -110,9 +110,11 @@ class Model:
     def codes(self) -> dict[CodeType, str]:
         """Name all functions for messages by their code."""
         moves = {m.move.apply.__code__: f"{self.cls.__name__}: the move {m.move.name}" for m in self.moves}
-        return moves | {f.__code__: self.name_of(f) for m in self.moves for f in m.allowed} | {
-            f.__code__: self.name_of(f) for f in self.functions.values()
-        }
+        return (
+            moves
+            | {f.__code__: self.name_of(f) for m in self.moves for f in m.allowed}
+            | {f.__code__: self.name_of(f) for f in self.functions.values()}
+        )
 
     @property
     def several(self) -> bool:

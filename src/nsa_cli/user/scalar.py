@@ -5,7 +5,9 @@ Draws, moves and acceptance are those of the kernels, so the two mean the same.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import step_uniforms
+from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.kernels.annealing import COLD, ChainArrays
 from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.moves import Normal
+from nsa_cli.user.moves import Normal, reassign, swap
 
 #: Steps of a chunk: the draws of all of them are made at once.
 _MOST = 4096
+
+#: Seconds in which costs of lists and of arrays are compared.
+_MOMENT = 0.002
+
+#: Seconds of a search.
+_SECONDS = 2.0
+
+#: Seconds of steps that tell the pace.
+_LOOK = 0.05
 
 #: Random moves whose mean change of cost is the unit of temperatures.
 _SAMPLE = 16
@@ -41,12 +53,34 @@ class PlainMove(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """A choice of a type of moves: its place among those of all, candidates, steps, and what is not made."""
+    """A choice of a type of moves.
+
+    Attributes
+    ----------
+    place : int
+        Among those of all types.
+    number : int
+        Of candidates.
+    steps : sequence of float, optional
+        Which these are, if not numbers from 0.
+    blank : tuple of numbers
+        What stands for this choice and the next ones before they are made.
+    tests : tuple of callable
+        Which candidates have to pass.
+    others : bool
+        Whether that is all that is asked of one: to be another than the first choice.
+    """
 
     place: int
-    count: int
+    number: int
     steps: Sequence[float] | None
     blank: tuple[Any, ...]
+    tests: tuple[Callable[..., Any], ...]
+    others: bool
+
+
+#: Tests of ready-made moves, which every first choice passes.
+_OF_SECONDS = (swap.allowed, reassign.allowed)
 
 
 class Scalars:
@@ -65,7 +99,9 @@ class Scalars:
         steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
         blank = tuple(-1 if one is None else math.nan for one in steps)
         for k, place in enumerate(range(m.first, m.first + len(steps))):
-            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:])
+            tests = tuple(test for test in m.allowed if k > 0 or test not in _OF_SECONDS)
+            others, count = tests == (swap.allowed,), int(self.instance.counts[place])
+            yield _Choice(place, count, steps[k], blank[k:], () if others else tests, others)
 
     def guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the user's functions; a mistake in one is named with its line."""
@@ -82,10 +118,9 @@ class Scalars:
 
     def number(self, found: Any, function: Callable[..., Any]) -> Any:
         """Insist on a finite number."""
-        if isinstance(found, np.generic):
-            found = found.item()
-        if type(found) in (int, float) and found - found == 0:
-            return found
+        value = found.item() if isinstance(found, np.generic) else found
+        if (type(value) is float or type(value) is int) and value - value == 0:
+            return value
         name = self.model.name_of(function)
         number_of(found, function, name)
         raise mistake(function, name, "a finite number, large for what is not allowed", f"{found}")
@@ -111,20 +146,28 @@ class Scalars:
 
     def features(self, x: Any, kind: int, values: tuple[Any, ...], value: Any, heat: float) -> Any:
         """Give the features of a candidate."""
-        return self._called(self.model.moves[kind].features, x, self.given(kind, values), value, heat)
+        features: Any = self.model.moves[kind].features
+        return self._called(features, x, self.given(kind, values), value, heat)
 
-    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> PlainMove | None:
-        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate."""
+    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> tuple[int, Any] | None:
+        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate.
+
+        It is a `PlainMove` as a plain tuple, which is made in a quarter of the time.
+        """
         if kind is None:
             kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
         values: tuple[Any, ...] = ()
-        tests, data = self.model.moves[kind].allowed, self.data
-        for place, count, steps, blank in self.choices[kind]:
+        data = self.data
+        for place, count, steps, blank, tests, others in self.choices[kind]:
             c = int(share := u[place] * count)
+            if others and c == values[0]:
+                if count == 1:
+                    return None
+                c = int((share - c) * (count - 1))
+                c += c >= values[0]
             value = c if steps is None else steps[c]
-            given = values + blank
             for test in tests:
-                if not test(data, x, given, value):
+                if not test(data, x, values + blank, value):
                     break
             else:
                 values += (value,)
@@ -134,7 +177,7 @@ class Scalars:
             if not allowed:
                 return None
             values += (allowed[int((share - c) * len(allowed))],)
-        return PlainMove(kind, values)
+        return kind, values
 
     def apply(self, x: Any, move: PlainMove) -> None:
         """Make a move; `x` is changed."""
@@ -153,14 +196,28 @@ class Scalars:
         self.apply(moved, move)
         return self.cost(moved) - self.cost(x)
 
+    def takes_lists(self, x: Any) -> bool:
+        """Tell whether the cost takes a list as well as an array, and is faster on it, as loops are."""
+        cost, end, seconds = self.model.functions["cost"], time.monotonic() + _MOMENT, [math.inf, math.inf]
+        with contextlib.suppress(Exception):
+            while time.monotonic() < end:
+                found = []
+                for form, value in enumerate((x.tolist(), x)):
+                    began = time.perf_counter()
+                    found.append(self.number(self.guarded(cost, self.data, value), cost))
+                    seconds[form] = min(seconds[form], time.perf_counter() - began)
+                if found[0] != found[1]:
+                    return False
+        return seconds[0] < seconds[1] < math.inf
+
     def scale(self, x: Any) -> float:
         """Mean change of cost by the first random moves from a solution."""
         rng, x, changes = np.random.default_rng(0), x.copy(), []
         for _ in range(_SAMPLE):
             move = self.guarded(self.propose, x, rng.random(self.model.choices))
             if move is not None:
-                changes.append(abs(self.delta(x, move)))
-                self.apply(x, move)
+                changes.append(abs(self.delta(x, PlainMove(*move))))
+                self.apply(x, PlainMove(*move))
         return float(np.mean([change for change in changes if change] or [1.0]))
 
 
@@ -191,10 +248,13 @@ class PlainChains:
     ) -> None:
         made = {id(instance): Scalars(instance) for instance in instances}
         self._scalars = [made[id(instance)] for instance in instances]
-        first, self.step = np.array(x, order="C"), 0
-        energy = np.array([float(s.cost(row)) for s, row in zip(self._scalars, first, strict=True)])
-        scales = {id(s): unit or s.scale(row) for s, row in zip(self._scalars, first, strict=True)}
+        first, self.step, began = np.array(x, order="C"), 0, time.monotonic()
+        chains = list(zip(self._scalars, first, strict=True))
+        energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
+        quick = time.monotonic() - began < _MOMENT * len(chains)
+        scales = {id(s): unit or s.scale(row) for s, row in chains}
         self.scale = np.array([scales[id(s)] for s in self._scalars])
+        self._takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
         self.state = ChainArrays(
             first, first.copy(), energy, energy.copy(), np.zeros(len(keys), np.int64), keys
         )
@@ -213,46 +273,74 @@ class PlainChains:
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Advance; energy changes of the proposals, float64[K, B], 0 where there is none."""
         found = np.zeros((len(temperatures), len(self._scalars)))
-        for row, scalars in enumerate(self._scalars):
+        last = self.step + len(temperatures)
+        for row, s in enumerate(self._scalars):
             heats = np.maximum(temperatures * self.scale[row], COLD).tolist()
-            draws = step_uniforms(self.state.keys[row], self.step, len(heats), self.choices + 1).tolist()
-            scalars.guarded(self._advance, row, scalars, heats, draws, found[:, row])
-        self.step += len(temperatures)
+            draws = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1).tolist()
+            if self._takes_lists[id(s)]:
+                with contextlib.suppress(Exception):  # what is wrong is so of an array, too
+                    found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
+                    continue
+                self._takes_lists[id(s)] = False
+            found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
+        self.step = last
         return found
 
-    def _advance(
-        self, row: int, scalars: Scalars, heats: list[float], draws: list[list[float]], found: Any
-    ) -> None:
-        """Take a chain through some steps, as `nsa_cli.kernels.annealing.advance` does."""
-        x, best_x, moves, data = self.x[row], self.best[row], scalars.model.moves, scalars.data
-        cost, propose, number = scalars.model.functions["cost"], scalars.propose, scalars.number
-        current, best = self.energy[row].item(), self.best_energy[row].item()
-        now, before = None, x.copy()  # the cost of x, where it is known
-        for k, (u, heat) in enumerate(zip(draws, heats, strict=True)):
+    def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> Any:
+        """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
+        cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
+        moves = [(m.move.apply, m.delta) for m in s.model.moves]
+        current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
+        found, now, log = [0.0] * len(heats), None, math.log  # the cost of x, where it is known
+        best_x, is_list = None, isinstance(x, list)
+        for k, heat in enumerate(heats):
+            u = draws[k]
             if (move := propose(x, u)) is None:
                 continue
-            m = moves[move.kind]
-            if m.delta is None:
-                now = number(cost(data, x), cost) if now is None else now
-                before[:] = x
-                m.move.apply(data, x, move.values)
-                then = number(cost(data, x), cost)
+            kind, values = move
+            apply, delta = moves[kind]
+            if delta is None:
+                if now is None:
+                    now = number(cost(data, x), cost)
+                other = x.copy()
+                apply(data, other, values)
+                then = cost(data, other)
+                if type(then) is not int and not (type(then) is float and then - then == 0.0):
+                    then = number(then, cost)
                 change = then - now
             else:
-                change = number(m.delta(data, x, move.values), m.delta)
+                change = delta(data, x, values)
+                if type(change) is not int and not (type(change) is float and change - change == 0.0):
+                    change = number(change, delta)
             found[k] = change
-            if change > 0 and not math.log(u[-1]) < -change / heat:
-                if m.delta is None:
-                    x[:] = before
+            if change > 0 and not log(u[-1]) < -change / heat:
                 continue
-            if m.delta is None:
-                now = then
+            if delta is None:
+                x, now = other, then
             else:
-                m.move.apply(data, x, move.values)
+                apply(data, x, values)
                 now = None
             current += change
-            self.energy[row] = current
-            self.accepted[row] += 1
+            accepted += 1
             if current < best:
-                self.best_energy[row] = best = current
-                best_x[:] = x
+                best, best_x = current, x.copy()
+        if is_list and number(cost(data, np.array(x, self.x.dtype)), cost) != number(cost(data, x), cost):
+            raise ValueError("a list and an array have other costs")
+        self.x[row] = x
+        if best_x is not None:
+            self.best[row] = best_x
+        self.energy[row], self.best_energy[row] = current, best
+        self.accepted[row] += accepted
+        return found
+
+
+def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
+    """Choose the steps of one chain that fit into some seconds, by its pace in a moment."""
+    chains = PlainChains([instance], instance.typical[None], np.zeros(1, np.int64), 1.0)
+    steps, pace, end = 1, 0.0, time.monotonic() + _LOOK
+    while not pace or time.monotonic() < end:
+        began = time.monotonic()
+        chains.advance(np.ones(steps))
+        pace = max(pace, steps / (time.monotonic() - began))  # other threads may have been at work
+        steps = max(int(pace * _LOOK / 8), 1)
+    return Budget(max(int(pace * (_SECONDS if seconds is None else seconds)), 100), 1.0, 0.01, auto=True)
