@@ -229,8 +229,7 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
     task.problem.try_out(task.instance)
     if batch.search.backend == "python":
         assert batch.search.moves is not None
-        if why := batch.search.moves.why_uncompiled():
-            kept.say(f"{why}; the search is in Python")
+        _say_why(batch.search.moves.why_uncompiled())
         return solve_batch(batch, on_progress, looks)
     ready = compiling(batch)
     wait([ready], _AT_ONCE)
@@ -242,8 +241,11 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
     while not ready.done() and batch.clock.reason() is None:
         wait([ready], _AT_ONCE)
     error = ready.exception() if ready.done() else None
-    if found and (isinstance(error, UncompiledError) or batch.clock.reason() is not None):
-        return found
+    if isinstance(error, UncompiledError):
+        _say_why(error.message)
+    why = batch.clock.reason()
+    if found and (why is not None or isinstance(error, UncompiledError)):
+        return [replace(r, stop_reason=why) if why and r.stop_reason == "interrupted" else r for r in found]
     if error is not None:
         raise error
     if found and batch.by_time:
@@ -259,6 +261,11 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
         return _results(
             batch, [None] * len(ends), ends, {"setup": 0.0, "solve": time.monotonic() - began}, "start"
         )
+
+
+def _say_why(uncompiled: str | None) -> None:
+    if uncompiled:
+        kept.say(f"{uncompiled}; the search is in Python")
 
 
 def _is_settled(ready: Future[None]) -> bool:

@@ -254,7 +254,7 @@ class PlainChains:
         quick = time.monotonic() - began < _MOMENT * len(chains)
         scales = {id(s): unit or s.scale(row) for s, row in chains}
         self.scale = np.array([scales[id(s)] for s in self._scalars])
-        self._takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
+        self.takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
         self.state = ChainArrays(
             first, first.copy(), energy, energy.copy(), np.zeros(len(keys), np.int64), keys
         )
@@ -277,11 +277,11 @@ class PlainChains:
         for row, s in enumerate(self._scalars):
             heats = np.maximum(temperatures * self.scale[row], COLD).tolist()
             draws = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1).tolist()
-            if self._takes_lists[id(s)]:
+            if self.takes_lists[id(s)]:
                 with contextlib.suppress(Exception):  # what is wrong is so of an array, too
                     found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
                     continue
-                self._takes_lists[id(s)] = False
+                self.takes_lists[id(s)] = False
             found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
         self.step = last
         return found
