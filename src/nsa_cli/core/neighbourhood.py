@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nsa_cli.core.extras import need
 from nsa_cli.core.folder import find_part
@@ -55,6 +56,21 @@ class Budget:
     auto: bool = False
 
 
+class Interpreted(NamedTuple):
+    """Annealing that needs no compiler.
+
+    Attributes
+    ----------
+    start : callable
+        ``start(instances, x, keys, unit)`` puts chains at their first solutions.
+    budget : callable
+        ``budget(instance, seconds)`` chooses a `Budget`.
+    """
+
+    start: Callable[..., Any]
+    budget: Callable[[Any, float | None], Budget]
+
+
 class Neighbourhood(ABC, Generic[InstanceT]):
     """A move set with its energy; a policy belongs to one.
 
@@ -97,6 +113,14 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     def kernel(self) -> Fused | None:
         """Import the fused kernel; None if there is none."""
         return find_part(self, "fused", "fused")
+
+    def interpreted(self) -> Interpreted | None:
+        """Give annealing that needs no compiler; None if there is none."""
+        return None
+
+    def why_uncompiled(self) -> str | None:
+        """Tell why the kernel cannot be compiled, as far as is known; None if it may be."""
+        return None
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

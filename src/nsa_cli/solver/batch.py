@@ -29,6 +29,9 @@ _BATCH_ELEMENTS = 4_000_000
 #: What a chain takes at least, and each of its elements: where it is and the best it met.
 _CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
 
+#: In Python the sample takes this part of the steps.
+_SAMPLING_SHARE = 10
+
 #: Chains that sample an instance's moves, and their steps at most in the reference engine.
 _SAMPLING_CHAINS, _SLOW_STEPS = 8, 1_000
 
@@ -49,6 +52,8 @@ class Batch:
         With the number of steps that is used where time does not decide.
     chains : int
         Of each instance.
+    first : [I, …], optional
+        A solution of each instance to begin with.
     estimated : tuple of str
         Temperatures of `planned` to be estimated from a sample of the instance's moves: ``t_start``,
         ``t_end``. Such an instance has a batch of its own.
@@ -61,6 +66,7 @@ class Batch:
     search: Search
     planned: Schedule
     chains: int
+    first: NDArray[Any] | None = None
     estimated: tuple[str, ...] = ()
     clock: Clock = field(default_factory=Clock)
 
@@ -122,22 +128,28 @@ class Batch:
         """First and last temperature by `nsa_cli.anneal.auto`; the same each time, whatever the seed."""
         from nsa_cli.anneal.auto import sampled_temperatures
 
-        keys, search = stream_keys(0, np.arange(_SAMPLING_CHAINS)), self.search
+        search, few = self.search, {}
+        if search.backend == "torch":
+            few = {"most": _SLOW_STEPS}
+        elif search.backend == "python":
+            few = {"most": max(self.planned.steps // _SAMPLING_SHARE, 2)}
+        keys = stream_keys(0, np.arange(1 if search.backend == "python" else _SAMPLING_CHAINS))
         instances = [task.instance] * len(keys)
         chains = search.start(Beginning(instances, start_solutions(start, instances, keys), keys))
-        few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
         assert search.moves is not None
         listed = search.moves.uses_candidate_lists
         return sampled_temperatures(
             chains, task.instance.size, choices=search.moves.choices, candidate_lists=listed, **few
         )
 
-    def starts(self, init: str | None = None) -> NDArray[np.generic]:
-        """Make the first solutions, [B, …]: by the start that is asked for, else by `init`."""
+    def starts(self) -> NDArray[np.generic]:
+        """Make the first solutions, [B, …]."""
         problem, asked = self.tasks[0].problem, self.settings.init
+        if self.first is not None:
+            return np.repeat(self.first, self.chains, axis=0)
         if isinstance(asked, np.ndarray):
             return np.stack([asked] * len(self.keys))
-        make = problem.start(init if asked is None else asked)
+        make = problem.start(asked)
         rows: list[Solution] = []
         by_chance = True
         for row, key in enumerate(self.keys):

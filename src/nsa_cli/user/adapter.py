@@ -13,8 +13,8 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
-from nsa_cli.core.problem import Problem, Start
+from nsa_cli.core.neighbourhood import Budget, Interpreted, Neighbourhood, Trained
+from nsa_cli.core.problem import Problem
 from nsa_cli.user.calls import MistakeError, call, mistake
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
@@ -54,6 +54,16 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
         return fused_of(self.model)
 
+    def interpreted(self) -> Interpreted:
+        from nsa_cli.user.scalar import PlainChains, budget_in_python
+
+        return Interpreted(PlainChains, budget_in_python)
+
+    def why_uncompiled(self) -> str | None:
+        from nsa_cli.user.compile import uncompiled
+
+        return uncompiled(self.model)
+
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
         """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
         if all(m.delta is not None for m in self.model.moves):
@@ -75,7 +85,6 @@ class AdaptedProblem(Problem[UserInstance]):
     """
 
     built_in = False
-    uncompiled_start = "descent"
 
     def __init__(self, model: Model) -> None:
         self.model, cls = model, model.cls
@@ -90,14 +99,6 @@ class AdaptedProblem(Problem[UserInstance]):
         if self.model.home is None:
             raise TypeError(f"{self.model.spec}: is no file that another process could read")
         return self.model.home
-
-    def start(self, name: str | None = None) -> Start:
-        """Find a start; `uncompiled_start` is for where there is no time to compile."""
-        if name == self.uncompiled_start:
-            from nsa_cli.user.scalar import descent
-
-            return descent
-        return super().start(name)
 
     def from_record(self, data: Mapping[str, Any]) -> UserInstance:
         for key in self.model.keys:
@@ -133,6 +134,11 @@ class AdaptedProblem(Problem[UserInstance]):
     def bound(self, instance: UserInstance, clock: Clock | None = None) -> Bound | None:
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
+
+    def try_out(self, instance: UserInstance) -> None:
+        from nsa_cli.user.check import check_first_moves
+
+        check_first_moves(instance)
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
