@@ -42,7 +42,6 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.choices = max(len(m.choices) for m in model.moves)
 
     def operations(self) -> UserOperations:
         from nsa_cli.user.operations import UserOperations
@@ -55,7 +54,7 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
         return fused_of(self.model)
 
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
+        """Temperatures in units of the mean change of a random move; the run itself finds better ones."""
         if all(m.delta is not None for m in self.model.moves):
             total = _WITH_DELTA // instance.size
         else:
