@@ -23,7 +23,7 @@ from nsa_cli.kernels import annealing as columns
 #: Levels of a decade of temperatures, and the decades of the first look at most.
 _LEVELS, _DECADES = 4, 6
 
-#: Shares of the run: for the unit at least and at most, for a level of the first look, and for the second one.
+#: Shares of the run: for the unit at least and at most, for a level of the first look, for the second one.
 _UNIT_SHARE, _UNIT_MOST, _LEVEL_SHARE, _SECOND_SHARE = 0.002, 0.05, 0.0025, 0.1
 
 #: Levels of the first look before it may end.
