@@ -165,6 +165,11 @@ class Pilot:
         self._rest, self._first = curve, 0
 
     @property
+    def is_over(self) -> bool:
+        """Whether the range is found, as far as there is one."""
+        return self._level is None
+
+    @property
     def t_start(self) -> float:
         """Temperature of the first step to come."""
         return self._rest.t_start if self._level is None else self._level.temperature

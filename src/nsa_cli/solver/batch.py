@@ -105,7 +105,7 @@ class Batch:
 
     def after(self, schedule: Schedule | Pilot, chains: Any) -> Batch:
         """Put the temperatures that a run has found into the schedule."""
-        if not isinstance(schedule, Pilot):
+        if not isinstance(schedule, Pilot) or not schedule.is_over:
             return self
         found = {name: getattr(schedule.found, name) for name in self.estimated}
         return replace(self, planned=replace(self.planned, **found), unit=float(chains.scale[0]))
