@@ -45,8 +45,7 @@ class Budget:
         Temperatures in the problem's normalised units (see `Operations.pack`).
     chains : int
     auto : bool
-        Whether temperatures estimated from a sample of the instance's own moves are better, where there can
-        be one.
+        Whether temperatures that the run itself finds are better.
     """
 
     steps: int
@@ -81,16 +80,9 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     ----------
     name : str
         ``paper`` for the paper's; a number after a colon is a parameter: ``nearest:10``.
-    choices : int or None
-        Choices that make a move; None for as many as random numbers are drawn.
-    uses_candidate_lists : bool
-        Whether moves come from candidate lists: estimated temperatures then use the acceptance rate over all
-        moves, whatever the size.
     """
 
     name: str = "paper"
-    choices: int | None = None
-    uses_candidate_lists: bool = False
 
     @property
     def family(self) -> str:

@@ -137,13 +137,13 @@ class Settings:
     greedy : bool
         Take the policy's most probable move, do not sample.
     t_start : float or 'auto', optional
-        First temperature, in normalised units; auto: estimated from a sample of moves.
+        First temperature, in normalised units; auto: found by the first part of the run.
     t_end : float or 'auto', optional
         Last temperature, in the same units.
     schedule : str
         How temperatures fall.
     unit : float, optional
-        What is 1 in normalised units, in file units; estimated from the data by default.
+        What is 1 in normalised units, as a cost; from the data by default.
     started : float
         `time.monotonic` at which the user's clock started.
 
@@ -175,7 +175,7 @@ class Settings:
     t_start: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     t_end: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     schedule: Kind = setting("geometric", ANNEALING, words=KINDS)
-    unit: float | None = setting(None, read=partial(parse_number, minimum=0.0))
+    unit: float | None = setting(None, ANNEALING, partial(parse_number, minimum=0.0), "COST")
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:

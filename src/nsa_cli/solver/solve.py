@@ -90,7 +90,6 @@ def solve_each(
 def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None = None) -> list[Result]:
     """Solve instances together: first solutions, bounds, chains for what is open, the loop, results."""
     began, count, rows = time.monotonic(), len(batch.tasks), batch.chains
-    batch = batch.with_temperatures()
     x = batch.starts()
     took = time.monotonic() - began
     bounds: list[Bound | None] = [None] * count
@@ -115,9 +114,10 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         chains = batch.search.start(begin)
         ready = time.monotonic()
         beside = Beside(batch, tasks, known)
+        schedule = batch.schedule()
         end = run_chains(
             chains,
-            batch.schedule(),
+            schedule,
             beside.clock,
             looks=looks,
             goals=goals_of(batch, tasks, known),
@@ -126,6 +126,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         )
         end, bounds[some[0]] = beside.close(end, chains)
         done = time.monotonic()
+        batch = batch.after(schedule, chains)
         for k, i in enumerate(some):
             ends[i] = _end(chains, end, k, rows)
             bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i], on_progress)

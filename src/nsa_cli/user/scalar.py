@@ -9,13 +9,14 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import step_uniforms
 from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.kernels import annealing
 from nsa_cli.kernels.annealing import COLD, ChainArrays
 from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
@@ -78,6 +79,9 @@ class _Choice(NamedTuple):
     tests: tuple[Callable[..., Any], ...]
     others: bool
 
+
+#: Counts a proposal, as kernels do.
+_count: Callable[..., None] = cast(Any, annealing.count).py_func
 
 #: Tests of ready-made moves, which every first choice passes.
 _OF_SECONDS = (swap.allowed, reassign.allowed)
@@ -261,38 +265,40 @@ class PlainChains:
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.energy, self.best_energy = self.state.energy, self.state.best_energy
         self.choices = instances[0].model.choices
+        self.counting(False)
 
     @property
     def counted(self) -> int:
         return self.step
 
+    def counting(self, on: bool = True) -> NDArray[np.float64]:
+        """Count proposals from now on, or no longer; see `nsa_cli.anneal.chains.Counted`."""
+        self._tally, self._origin = np.zeros((len(self.energy) if on else 0, 8)), self.energy.copy()
+        return self._tally
+
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
-        self.changes(temperatures)
-
-    def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance; energy changes of the proposals, float64[K, B], 0 where there is none."""
-        found = np.zeros((len(temperatures), len(self._scalars)))
         last = self.step + len(temperatures)
         for row, s in enumerate(self._scalars):
             heats = np.maximum(temperatures * self.scale[row], COLD).tolist()
             draws = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1).tolist()
             if self.takes_lists[id(s)]:
                 with contextlib.suppress(Exception):  # what is wrong is so of an array, too
-                    found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
+                    s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
                     continue
                 self.takes_lists[id(s)] = False
-            found[:, row] = s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
+            s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
         self.step = last
-        return found
 
-    def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> Any:
+    def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> None:
         """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
         cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
         moves = [(m.move.apply, m.delta) for m in s.model.moves]
         current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
-        found, now, log = [0.0] * len(heats), None, math.log  # the cost of x, where it is known
+        now, log = None, math.log  # the cost of x, where it is known
         best_x, is_list = None, isinstance(x, list)
+        tally = self._tally[row].tolist() if len(self._tally) else None
+        scale, origin = self.scale[row].item(), self._origin[row].item()
         for k, heat in enumerate(heats):
             u = draws[k]
             if (move := propose(x, u)) is None:
@@ -312,8 +318,11 @@ class PlainChains:
                 change = delta(data, x, values)
                 if type(change) is not int and not (type(change) is float and change - change == 0.0):
                     change = number(change, delta)
-            found[k] = change
-            if change > 0 and not log(u[-1]) < -change / heat:
+            made = change <= 0 or log(u[-1]) < -change / heat
+            if tally is not None:
+                after = current + change if made else current
+                _count(tally, change / scale, made, (after - origin) / scale)
+            if not made:
                 continue
             if delta is None:
                 x, now = other, then
@@ -331,7 +340,8 @@ class PlainChains:
             self.best[row] = best_x
         self.energy[row], self.best_energy[row] = current, best
         self.accepted[row] += accepted
-        return found
+        if tally is not None:
+            self._tally[row] = tally
 
 
 def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
