@@ -15,7 +15,7 @@ from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import as_problem, find_problem
 from nsa_cli.user.kernels.rules import CHOICE_BITS, CHOICE_MASK
-from nsa_cli.user.scalar import PlainMove, Scalars
+from nsa_cli.user.scalar import PlainChains, Scalars
 
 from user_problems import ALL, QAP, Jobs, Teams
 
@@ -31,44 +31,22 @@ def chains_of(problem: Any, size: int, layout: Any) -> tuple[FusedChains, list[A
     return FusedChains(fused, arrays, layout, x, stream_keys(size, np.arange(ROWS))), instances
 
 
-def drawn(s: Scalars, x: Any, u: Any) -> PlainMove | None:
-    """Propose uniformly: what was drawn, or by its digits behind the point one of those that are allowed."""
-    kind = int(u[0] * len(s.model.moves)) if s.model.several else 0
-    m, chosen = s.model.moves[kind], ()
-    for k in range(len(m.choices)):
-        share = u[m.first + k] * s.count(m, k)
-        c = int(share)
-        if not s.is_allowed(x, m, chosen, c):
-            allowed = [other for other in range(s.count(m, k)) if s.is_allowed(x, m, chosen, other)]
-            if not allowed:
-                return None
-            c = allowed[int((share - c) * len(allowed))]
-        chosen = (*chosen, c)
-    return PlainMove(kind, chosen)
-
-
 @pytest.mark.parametrize(
     "cls", [pytest.param(c, marks=() if c in (Teams, Jobs) else pytest.mark.slow) for c in ALL]
 )
-def test_uniform_proposals_are_those_of_plain_python(cls: Any) -> None:
-    """Moves from the same draws, what they change and what is accepted; energies are the solutions'."""
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_compiled_chains_are_those_of_plain_python(cls: Any, as_lists: bool) -> None:
+    """Bit by bit, from the same draws, in chunks of any length; energies are the solutions'."""
     for size in (2, 5, 17):
         chains, instances = chains_of(as_problem(cls), size, layouts.uniform())
-        for step, heat in enumerate(HEATS):
-            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, chains.choices + 1)
-            proposals = chains.record(np.array([heat]))
-            for row, (instance, x) in enumerate(zip(instances, before, strict=True)):
-                s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()
-                move = drawn(s, x, draws[:, row])
-                assert (move is not None) == proposals.possible[0, row]
-                if move is not None:
-                    made = tuple(code >> k * CHOICE_BITS & CHOICE_MASK for k in range(len(move.chosen)))
-                    assert (kind, made) == move
-                    assert proposals.change[0, row] == pytest.approx(s.delta(x.copy(), move), abs=1e-9)
-                    if proposals.accepted[0, row]:
-                        s.apply(x, move)
-                assert (chains.x[row] == x).all()
-                assert chains.energy[row] == pytest.approx(s.cost(x))
+        plain = PlainChains(instances, chains.x, chains.state.keys, 1.0)
+        plain.takes_lists = dict.fromkeys(plain.takes_lists, as_lists)
+        for heats in np.split(HEATS, [1, 8]):
+            assert (plain.changes(heats) == chains.changes(heats)).all()
+            for name in ("x", "best", "energy", "best_energy", "accepted"):
+                assert (getattr(plain, name) == getattr(chains, name)).all(), name
+        for instance, x, energy in zip(instances, plain.x, plain.energy, strict=True):
+            assert energy == pytest.approx(Scalars(instance).cost(x))
 
 
 @pytest.mark.parametrize(
@@ -89,13 +67,15 @@ def test_learnt_proposals_have_the_probabilities_of_the_network(which: Any) -> N
         proposals = chains.record(np.array([heat]))
         for row, instance in enumerate(instances):
             s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()
-            m, chosen = s.model.moves[kind], ()
-            for k in range(len(m.choices)):
-                allowed = [c for c in range(s.count(m, k)) if s.is_allowed(before[row], m, chosen, c)]
+            m, x, chosen, values = s.model.moves[kind], before[row], (), ()
+            for k, choice in enumerate(s.choices[kind]):
+                options = [s.value(kind, k, c) for c in range(choice.number)]
+                allowed = [c for c, option in enumerate(options) if s.is_allowed(x, kind, values, option)]
                 allowed.sort(key=lambda c: (c % LANES, c))  # as kernels add up, lane by lane
-                seen = [s.features(before[row], m, chosen, c, float(heat)) for c in allowed]
+                seen = [s.features(x, kind, values, options[c], float(heat)) for c in allowed]
                 logits = policy.networks[m.first + k](torch.tensor(seen, dtype=torch.float32))
                 chosen = (*chosen, code >> k * CHOICE_BITS & CHOICE_MASK)
+                values = (*values, options[chosen[-1]])
                 shares = logits.double().softmax(0).cumsum(0).tolist()
                 at, u = allowed.index(chosen[-1]), draws[m.first + k, row]
                 assert (shares[at - 1] if at else 0.0) - 1e-4 <= u <= shares[at] + 1e-4

@@ -62,6 +62,19 @@ class Chains(Protocol):
         """Moves made, int64[B]."""
 
 
+class Counted(Chains, Protocol):
+    """Chains that count their proposals, for `nsa_cli.anneal.pilot`."""
+
+    def counting(self, on: bool = True) -> NDArray[np.float64]:
+        """Count proposals from now on, or no longer.
+
+        Returns
+        -------
+        float64[B, 8]
+            The counts, which `advance` adds to: see `nsa_cli.kernels.annealing.Proposals`.
+        """
+
+
 class Progress(NamedTuple):
     """Progress of a run.
 

@@ -19,7 +19,7 @@ from nsa_cli.anneal.schedule import TemperatureHold
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
-from nsa_cli.kernels.annealing import COLD
+from nsa_cli.kernels.annealing import COLD, NOTHING
 
 #: Random numbers made at once, and the steps that they are for, at most.
 _CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
@@ -131,8 +131,6 @@ class TorchChains:
     Attributes
     ----------
     state : AnnealState
-    choices : int
-        Choices that make a move, as far as random numbers tell.
     most : int
         Steps that a chunk may have.
     """
@@ -144,10 +142,11 @@ class TorchChains:
     ) -> None:
         self._parts, self._keys = (operations, batch, policy), keys
         self.state = start(operations, batch, x)
-        self.choices = policy.draws(operations, x)
-        self.most = max(min(_CHUNK_DRAWS // (len(keys) * (self.choices + 1)), _CHUNK_STEPS), 1)
+        self._draws = policy.draws(operations, x)
+        self.most = max(min(_CHUNK_DRAWS // (len(keys) * (self._draws + 1)), _CHUNK_STEPS), 1)
         self._scale, self._objectives = batch.scale, operations.objectives
         self._hold = TemperatureHold(policy.temperature_steps)
+        self._tally: NDArray[np.float64] | None = None
 
     @property
     def counted(self) -> int:
@@ -162,15 +161,30 @@ class TorchChains:
         """Normalised unit of energy in file units, float64[B]."""
         return _numpy(self._scale)
 
-    @torch.inference_mode()
-    def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
-        return _numpy(torch.stack([torch.where(i.possible, i.delta, 0.0) for i in self._steps(temperatures)]))
+    def counting(self, on: bool = True) -> NDArray[np.float64]:
+        """Count proposals from now on, or no longer; see `nsa_cli.anneal.chains.Counted`."""
+        self._tally = np.zeros((len(self._keys), 8)) if on else None
+        self._origin = self.state.energy
+        return np.zeros((0, 8)) if self._tally is None else self._tally
 
     @torch.inference_mode()
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
-        for _ in self._steps(temperatures):
-            pass
+        for info in self._steps(temperatures):
+            if self._tally is not None:
+                change = info.delta / self._scale
+                changing = info.possible & (change.abs() > NOTHING)
+                worse, energy = changing & (change > 0), (self.state.energy - self._origin) / self._scale
+                counts = (
+                    info.possible,
+                    changing,
+                    torch.where(changing, change.abs(), 0.0),
+                    worse,
+                    changing & info.accepted,
+                    worse & info.accepted,
+                    torch.where(info.possible, energy, 0.0),
+                    torch.where(info.possible, energy * energy, 0.0),
+                )
+                self._tally += _numpy(torch.stack([c.double() for c in counts], 1))
 
     def _steps(self, temperatures: NDArray[np.float64]) -> Iterator[StepInfo]:
         """Take these steps; their random numbers are made in chunks."""
@@ -179,7 +193,7 @@ class TorchChains:
             heat, shown = (
                 torch.from_numpy(t).to(self._keys.device) for t in (some, self._hold.shown(first, some))
             )
-            draws = uniforms_torch(self._keys, first, first + len(some), self.choices + 1)
+            draws = uniforms_torch(self._keys, first, first + len(some), self._draws + 1)
             for t, seen, u in zip(heat, shown, draws, strict=True):
                 self.state, info = step(*self._parts, self.state, t, u, shown=seen)
                 yield info

@@ -72,8 +72,7 @@ class FusedChains:
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
-        #: Choices that make a move, as far as random numbers tell.
-        self.choices: int = first.shape[1] if fused.draws is None else fused.draws
+        draws: int = first.shape[1] if fused.draws is None else fused.draws
         self._objectives = fused.objectives
         self._threads = max(min(threads, rows), 1)
         self._row_ranges = list(_row_ranges(rows, self._threads))
@@ -82,7 +81,8 @@ class FusedChains:
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
-        self._advance = partial(advance, batch, self.state, self.choices, members, policy)
+        self._unrecorded = _proposals(0, 0)
+        self._advance = partial(advance, batch, self.state, draws, members, policy)
 
     @property
     def counted(self) -> int:
@@ -98,7 +98,7 @@ class FusedChains:
 
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
-        self._run(temperatures, _proposals(0, 0))
+        self._run(temperatures, self._unrecorded)
 
     def record(self, temperatures: NDArray[np.float64]) -> Proposals:
         """Advance, and give the proposals; for discrete problems, whose moves are indices."""
@@ -106,9 +106,11 @@ class FusedChains:
         self._run(temperatures, proposals)
         return proposals
 
-    def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
-        return self.record(temperatures).change
+    def counting(self, on: bool = True) -> NDArray[np.float64]:
+        """Count proposals from now on, or no longer; see `nsa_cli.anneal.chains.Counted`."""
+        tally = np.zeros((len(self.state.energy) if on else 0, 8))
+        self._unrecorded = _proposals(0, 0)._replace(tally=tally, origin=self.state.energy.copy())
+        return tally
 
     def _run(self, temperatures: NDArray[np.float64], proposals: Proposals) -> None:
         shown, waiting = self._hold.shown(self.step, temperatures), iter(self._row_ranges)
@@ -144,4 +146,6 @@ def _proposals(steps: int, rows: int) -> Proposals:
         np.zeros((steps, rows), np.bool_),
         np.zeros((steps, rows)),
         np.zeros((steps, rows), np.bool_),
+        np.zeros((0, 8)),
+        np.zeros(0),
     )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains, Progress
+from nsa_cli.anneal.pilot import Pilot
 from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
@@ -189,8 +190,8 @@ class End(NamedTuple):
 
 
 def run_chains(
-    chains: Chains,
-    schedule: Schedule,
+    chains: Any,
+    schedule: Schedule | Pilot,
     clock: Clock | None = None,
     *,
     chunk: int | None = None,
@@ -204,7 +205,8 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule
+        That count proposals, for a pilot.
+    schedule : Schedule or Pilot
     clock : Clock, optional
         Chunks get short enough for its end.
     chunk : int, optional
@@ -225,8 +227,7 @@ def run_chains(
     chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock)
     watch, before = GoalWatch(goals, rows), -1
     if on_progress is not None:
-        first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
-        on_progress(_progress(chains, schedule, float(first)))
+        on_progress(_progress(chains, schedule, schedule.t_start))
     while chains.step < schedule.steps:
         # A chunk may have taken no steps: it went on with what comes before them.
         if goals and chains.step in (watch.due, before) and watch.look(chains):
@@ -234,11 +235,10 @@ def run_chains(
         if (reason := clock.reason()) is not None:
             return End(reason, watch.reached)
         last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
-        temperatures = schedule.temperatures(chains.step, last)
         before = chains.step
-        chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
+        temperature = schedule.take(chains, last)
         if on_progress is not None:
-            on_progress(_progress(chains, schedule, float(temperatures[-1])))
+            on_progress(_progress(chains, schedule, temperature))
     return End("steps", watch.reached)
 
 
@@ -258,7 +258,7 @@ def _timed_chunks(chains: Chains, most: int, clock: Clock) -> Iterator[int]:
             chunk = max(int(min(pace * min(wanted, _CHUNK_SECONDS, left), _GROWTH * chunk, most)), 1)
 
 
-def _progress(chains: Chains, schedule: Schedule, temperature: float) -> Progress:
+def _progress(chains: Chains, schedule: Schedule | Pilot, temperature: float) -> Progress:
     """Progress of the chains."""
     accepted, energy = chains.accepted, chains.energy
     return Progress(

@@ -8,13 +8,15 @@ held, untouched candidates keep their scores, which a kernel need not compute ag
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.errors import UsageError
 
 Kind = Literal["geometric", "linear", "constant"]
@@ -63,6 +65,31 @@ class Schedule:
                 why = "expected a temperature > 0 by geometric schedule, got 0"
                 raise UsageError(why, option=name, use={"schedule": "linear"})
 
+    def take(self, chains: Chains, last: int, first: int = 0) -> float:
+        """Take chains to a step of theirs, where the schedule began at step `first`.
+
+        Returns
+        -------
+        float
+            The last temperature.
+        """
+        step = chains.step - first
+        temperatures = self.temperatures(step, last - first)
+        chains.advance(temperatures, float(self.fractions(step, step + 1)[0]))
+        return float(temperatures[-1])
+
+    def used(self, step: int) -> float:
+        """Share of the run that is over."""
+        return step / max(self.steps, 1)
+
+    def reaching(self, share: float, step: int, last: int) -> int:
+        """Step after `step` by which a share of the run is over, as far as it comes before `last`."""
+        return min(last, max(math.ceil(share * self.steps), step + 1))
+
+    def rest(self, step: int) -> Schedule:
+        """Schedule of all its temperatures for what is left after a step."""
+        return replace(self, steps=self.steps - step)
+
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
         """Fractions of the schedule before steps ``first <= k < last``, float64[last - first]."""
         return np.arange(first, last) / max(self.steps - 1, 1)
@@ -105,19 +132,33 @@ class TimedSchedule(Schedule):
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
         """Fractions of the time used, float64[last - first]: one number for all steps done now."""
-        return np.full(last - first, self._used())
+        return np.full(last - first, self.used(first))
 
-    def _used(self) -> float:
+    def used(self, step: int) -> float:
+        """Share of the time that is over."""
         return min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps from now on, at the pace so far, float64[last - first]; in a few levels."""
-        used, each = self._used(), max(-(-(last - first) // _LEVELS), 1)
-        if first == 0:
-            self._steps_begin[0] = used
-        pace = (used - self._steps_begin[0]) / first if first else 0.0
-        ahead = np.arange(0, last - first, each) * pace
+        used, each = self.used(first), max(-(-(last - first) // _LEVELS), 1)
+        ahead = np.arange(0, last - first, each) * self._pace(first, used)
         return np.repeat(self.at(np.minimum(used + ahead, 1.0)), each)[: last - first]
+
+    def reaching(self, share: float, step: int, last: int) -> int:
+        """Step by which a share of the time is over, at the pace so far."""
+        used = self.used(step)
+        if (pace := self._pace(step, used)) == 0.0:
+            return last
+        return min(last, step + max(int((share - used) / pace), 1))
+
+    def rest(self, step: int) -> Schedule:
+        return replace(self, began=time.monotonic())
+
+    def _pace(self, step: int, used: float) -> float:
+        """Share of the time that a step takes, by those so far."""
+        if step == 0:
+            self._steps_begin[0] = used
+        return (used - self._steps_begin[0]) / step if step else 0.0
 
 
 class TemperatureHold:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from nsa_cli.cli.console import Console
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Task
-from nsa_cli.kernels import compiled
 from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.solver.settings import Settings
 
@@ -33,11 +32,7 @@ def announce_compiling(console: Console) -> None:
     """Say once if functions of a user's problem are compiled: that takes some seconds."""
     from nsa_cli.kernels.toolchain import kept
 
-    def say_so(own: bool) -> None:
-        what = "the functions of this problem, which takes some seconds"
-        console.tell(f"compiling {what if own else 'kernels for this machine, which takes up to a minute'}")
-
-    kept.on_compile[:] = [say_so]
+    kept.listeners[:] = [console.tell]
 
 
 class LateFunctions:
@@ -45,35 +40,32 @@ class LateFunctions:
 
     Attributes
     ----------
-    found : tuple of Task and str, or None
-        What there was no time for: an instance, and the method by which it is solved.
+    found : Task or None
+        What there was no time for.
     """
 
     def __init__(self) -> None:
-        self._before = len(compiled)
-        self.found: tuple[Task, str] | None = None
+        self.found: Task | None = None
 
     def note(self, task: Task, result: Result) -> None:
         """Look at an answer."""
-        has_compiled = len(compiled) > self._before or is_compiling()
-        if result.found_by == "start" and has_compiled and not task.problem.built_in:
-            self.found = task, result.method
+        if result.backend == "python" and is_compiling():
+            self.found = task
 
     def compile_later(self, settings: Settings, console: Console) -> None:
         """Warn, and compile."""
         assert self.found is not None
         console.warn(
-            "there was no time to compile the functions of this problem: the answer is a start, improved "
-            "in Python; they are compiled in the background now, and the next run has them"
+            "there was no time to compile the functions of this problem: the answer was found in Python; "
+            "they are compiled in the background now, and the next run has them"
         )
-        _compile_later(*self.found, settings)
+        _compile_later(self.found, settings)
 
 
-def _compile_later(task: Task, method: str, settings: Settings) -> None:
+def _compile_later(task: Task, settings: Settings) -> None:
     """Start a process of low priority that compiles what a task needs, and outlives this one."""
     settings = replace(
         settings,
-        method=method,  # steps alone would ask for annealing
         steps=Steps(2),
         time_limit=None,
         gap=None,

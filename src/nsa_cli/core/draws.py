@@ -77,6 +77,12 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
     return to_unit_interval(bits)[0]
 
 
+def step_uniforms(key: np.int64, first: int, last: int, count: int) -> NDArray[np.float64]:
+    """Draw the same for one key at steps ``first <= k < last``, float64[last - first, count]."""
+    bits = _counters(np.array([key]), np.arange(first, last), np.arange(count))
+    return to_unit_interval(bits)[:, :, 0]
+
+
 def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
     """Draw uniform numbers for a chain's start, float64[count]."""
     return uniforms(np.array([key]), START, count)[:, 0]

@@ -110,6 +110,10 @@ class UsageError(NsaError):
     """An option, or a combination of options, that cannot be served."""
 
 
+class UncompiledError(UsageError):
+    """A function of the user's that cannot be compiled; it may run in Python all the same."""
+
+
 class InputError(NsaError):
     """A file that cannot be read as an instance, a solution or a policy.
 

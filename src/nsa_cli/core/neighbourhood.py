@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nsa_cli.core.extras import need
 from nsa_cli.core.folder import find_part
@@ -44,8 +45,7 @@ class Budget:
         Temperatures in the problem's normalised units (see `Operations.pack`).
     chains : int
     auto : bool
-        Whether temperatures estimated from a sample of the instance's own moves are better, where there can
-        be one.
+        Whether temperatures that the run itself finds are better.
     """
 
     steps: int
@@ -53,6 +53,21 @@ class Budget:
     t_end: float
     chains: int = 1
     auto: bool = False
+
+
+class Interpreted(NamedTuple):
+    """Annealing that needs no compiler.
+
+    Attributes
+    ----------
+    start : callable
+        ``start(instances, x, keys, unit)`` puts chains at their first solutions.
+    budget : callable
+        ``budget(instance, seconds)`` chooses a `Budget`.
+    """
+
+    start: Callable[..., Any]
+    budget: Callable[[Any, float | None], Budget]
 
 
 class Neighbourhood(ABC, Generic[InstanceT]):
@@ -65,16 +80,9 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     ----------
     name : str
         ``paper`` for the paper's; a number after a colon is a parameter: ``nearest:10``.
-    choices : int or None
-        Choices that make a move; None for as many as random numbers are drawn.
-    uses_candidate_lists : bool
-        Whether moves come from candidate lists: estimated temperatures then use the acceptance rate over all
-        moves, whatever the size.
     """
 
     name: str = "paper"
-    choices: int | None = None
-    uses_candidate_lists: bool = False
 
     @property
     def family(self) -> str:
@@ -97,6 +105,14 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     def kernel(self) -> Fused | None:
         """Import the fused kernel; None if there is none."""
         return find_part(self, "fused", "fused")
+
+    def interpreted(self) -> Interpreted | None:
+        """Give annealing that needs no compiler; None if there is none."""
+        return None
+
+    def why_uncompiled(self) -> str | None:
+        """Tell why the kernel cannot be compiled, as far as is known; None if it may be."""
+        return None
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

@@ -274,7 +274,7 @@ def parse_gap(option: str, value: Any) -> float | None:
 
 
 def parse_temperature(option: str, value: Any) -> Temperature | None:
-    """Read a finite temperature >= 0, or ``auto`` for one from a sample of the instance's moves; or None."""
+    """Read a finite temperature >= 0, or ``auto`` for one that the run finds; or None."""
     if value is None or value == "auto":
         return value
     try:

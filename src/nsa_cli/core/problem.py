@@ -319,8 +319,6 @@ class Problem(ABC, Generic[InstanceT]):
         Its neighbourhoods, the paper's first.
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
-    uncompiled_start : str or None
-        The start for where there is no time to compile a problem's functions; None where there are none.
     bound_share : float or None
         The share of the time limit for a bound whose method often finds the optimum or ends the search; None
         for a fifth, and less of a short time.
@@ -349,7 +347,6 @@ class Problem(ABC, Generic[InstanceT]):
     answer_columns: ClassVar[tuple[str, str]] = ("element", "value")
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
-    uncompiled_start: ClassVar[str | None] = None
     bound_share: ClassVar[float | None] = None
     built_in: ClassVar[bool] = True
     neighbourhoods: ClassVar[tuple[Neighbourhood[Any], ...]]
@@ -460,6 +457,9 @@ class Problem(ABC, Generic[InstanceT]):
         """
         prepare = find_part(self, "proof", "proof_of")
         return prepare and prepare(instance, solution, clock, effort)
+
+    def try_out(self, instance: InstanceT) -> None:
+        """Look for mistakes in functions of the user's, before a search."""
 
     def broken(self, why: str, **_hints: Any) -> Exception:
         """Make the error of an answer that breaks the problem's own rules: a fault of its code."""

@@ -40,19 +40,31 @@ class ChainArrays(NamedTuple):
     keys: NDArray[np.int64]
 
 
+#: Columns of `Proposals.tally`: proposals, those that change the energy, and the sum of their sizes; those
+#: that would raise it; moves made that change it, and that raise it; sums of the energy and of its square.
+PROPOSED, CHANGING, SIZES, WORSE, CHANGED, RAISED, ENERGIES, SQUARES = range(8)
+
+#: Changes up to this, in normalised units, are rounding errors: such moves change nothing.
+NOTHING = 1e-9
+
+
 class Proposals(NamedTuple):
-    """Proposed moves of K steps, for training and for temperatures from samples.
+    """Proposed moves of K steps, for training; and counts of proposals, for `nsa_cli.anneal.pilot`.
 
     Attributes
     ----------
     wanted : bool
-        Whether a kernel is to write any of this.
+        Whether a kernel is to write those of each step.
     action : int64[K, B, 2]
     possible : bool[K, B]
         Whether there was a move at all.
     change : float64[K, B]
         Energy that the proposals would add, in file units.
     accepted : bool[K, B]
+    tally : float64[B, 8]
+        Added to; float64[0, 8] where nothing is counted.
+    origin : float64[B]
+        The energy that sums of energies count from.
     """
 
     wanted: bool
@@ -60,6 +72,33 @@ class Proposals(NamedTuple):
     possible: NDArray[np.bool_]
     change: NDArray[np.float64]
     accepted: NDArray[np.bool_]
+    tally: NDArray[np.float64]
+    origin: NDArray[np.float64]
+
+
+@inlined
+def count(tally: NDArray[np.float64], change: float, made: bool, energy: float) -> None:
+    """Add a proposal to a chain's row of `Proposals.tally`.
+
+    Parameters
+    ----------
+    tally : float64[8]
+    change : float
+        In normalised units.
+    made : bool
+    energy : float
+        After the step.
+    """
+    tally[PROPOSED] += 1.0
+    tally[ENERGIES] += energy
+    tally[SQUARES] += energy * energy
+    if abs(change) > NOTHING:
+        tally[CHANGING] += 1.0
+        tally[SIZES] += abs(change)
+        tally[CHANGED] += made
+        if change > 0.0:
+            tally[WORSE] += 1.0
+            tally[RAISED] += made
 
 
 @inlined
@@ -121,6 +160,7 @@ def advance(
         current, best, accepted = chains.energy[row], chains.best_energy[row], 0
         fresh = False  # whether the current solution is the best and not yet written
         scale, key = batch.scale[row], chains.keys[row]
+        counted = len(moves.tally) > 0
         for k in range(len(temperatures)):
             at = at_step(key, step + k)
             action, possible = propose(batch, policy, work, row, member, shown[k], at)
@@ -132,7 +172,11 @@ def advance(
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
             ratio = log_ratio(change, temperatures[k] * scale)
-            if ratio < _NEVER or (ratio < 0.0 and not math.log(uniform(at, draws)) < ratio):
+            made = ratio >= 0.0 or (ratio >= _NEVER and math.log(uniform(at, draws)) < ratio)
+            if counted:
+                after = current + change if made else current
+                count(moves.tally[row], change / scale, made, (after - moves.origin[row]) / scale)
+            if not made:
                 continue
             lower = current + change < best
             if fresh and not lower:

@@ -24,17 +24,16 @@ from nsa_cli.io.frames import Frame
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, declared
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
-from nsa_cli.problems.tables import (
+from nsa_cli.problems.json_records import (
     are_elements,
     foreign_record,
-    frame_record,
     json_records,
     list_records,
     object_record,
     spread_rows,
-    table_record,
 )
+from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
+from nsa_cli.problems.tables import frame_record, table_record
 from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.

@@ -79,7 +79,7 @@ def result_of(
         method=search.method if ran else "exact",
         policy=search.policy if ran else "none",
         start="given" if isinstance(init, np.ndarray) else init or next(iter(task.problem.starts)),
-        schedule=asdict(batch.planned),
+        schedule=asdict(batch.planned) | ({} if batch.unit is None else {"unit": batch.unit}),
         backend=search.backend,
         device=search.device,
         threads=search.threads,

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.pilot import Pilot
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
+from nsa_cli.core.draws import draw_seed, start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.problem import Draws, Start, Task
-from nsa_cli.solver.search import Beginning, Search, choose_policy, choose_search
+from nsa_cli.core.problem import Draws, Task
+from nsa_cli.solver.search import Search, choose_policy, choose_search
 from nsa_cli.solver.settings import Settings
 
 #: Seconds to finish an answer, an element; and the share of the time that may be set aside for that.
@@ -28,9 +29,6 @@ _BATCH_ELEMENTS = 4_000_000
 
 #: What a chain takes at least, and each of its elements: where it is and the best it met.
 _CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
-
-#: Chains that sample an instance's moves, and their steps at most in the reference engine.
-_SAMPLING_CHAINS, _SLOW_STEPS = 8, 1_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,10 +47,14 @@ class Batch:
         With the number of steps that is used where time does not decide.
     chains : int
         Of each instance.
+    first : [I, …], optional
+        A solution of each instance to begin with.
     estimated : tuple of str
-        Temperatures of `planned` to be estimated from a sample of the instance's moves: ``t_start``,
-        ``t_end``. Such an instance has a batch of its own.
+        Temperatures of `planned` that the run is to find: ``t_start``, ``t_end``. Such an instance has a
+        batch of its own.
     clock : Clock
+    unit : float, optional
+        What is 1 in normalised units, in file units, where the run has found its temperatures.
     """
 
     tasks: Sequence[Task]
@@ -61,8 +63,10 @@ class Batch:
     search: Search
     planned: Schedule
     chains: int
+    first: NDArray[Any] | None = None
     estimated: tuple[str, ...] = ()
     clock: Clock = field(default_factory=Clock)
+    unit: float | None = None
 
     @cached_property
     def keys(self) -> NDArray[np.int64]:
@@ -95,11 +99,19 @@ class Batch:
         """Steps to share out among populations and chains; None by time."""
         return None if self.by_time else self.planned.steps
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> Schedule | Pilot:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
-        return (
-            TimedSchedule.of(self.planned, time.monotonic(), self.clock.end) if self.by_time else self.planned
-        )
+        curve = self.planned
+        if self.by_time:
+            curve = TimedSchedule.of(curve, time.monotonic(), self.clock.end)
+        return Pilot(curve, self.estimated) if self.estimated else curve
+
+    def after(self, schedule: Schedule | Pilot, chains: Any) -> Batch:
+        """Put the temperatures that a run has found into the schedule."""
+        if not isinstance(schedule, Pilot) or not schedule.is_over:
+            return self
+        found = {name: getattr(schedule.found, name) for name in self.estimated}
+        return replace(self, planned=replace(self.planned, **found), unit=float(chains.scale[0]))
 
     def split(self, size: int = 1) -> Iterator[Batch]:
         """Make batches of so many instances, each with its share of the time left when its turn comes."""
@@ -108,36 +120,14 @@ class Batch:
             clock = self.clock.part(len(tasks) / (len(self.tasks) - i))
             yield replace(self, tasks=tasks, places=self.places[i : i + size], clock=clock)
 
-    def with_temperatures(self) -> Batch:
-        """Put temperatures estimated from a sample of the instance's own moves into the schedule."""
-        if not self.estimated:
-            return self
-        (task,), init = self.tasks, self.settings.init
-        start = task.problem.start(None if isinstance(init, np.ndarray) else init)
-        found = dict(zip(("t_start", "t_end"), self._sampled(task, start) or (), strict=False))
-        known = {name: found[name] for name in self.estimated if name in found}
-        return replace(self, planned=replace(self.planned, **known))  # type: ignore[arg-type]  # no other
-
-    def _sampled(self, task: Task, start: Start) -> tuple[float, float] | None:
-        """First and last temperature by `nsa_cli.anneal.auto`; the same each time, whatever the seed."""
-        from nsa_cli.anneal.auto import sampled_temperatures
-
-        keys, search = stream_keys(0, np.arange(_SAMPLING_CHAINS)), self.search
-        instances = [task.instance] * len(keys)
-        chains = search.start(Beginning(instances, start_solutions(start, instances, keys), keys))
-        few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
-        assert search.moves is not None
-        listed = search.moves.uses_candidate_lists
-        return sampled_temperatures(
-            chains, task.instance.size, choices=search.moves.choices, candidate_lists=listed, **few
-        )
-
-    def starts(self, init: str | None = None) -> NDArray[np.generic]:
-        """Make the first solutions, [B, …]: by the start that is asked for, else by `init`."""
+    def starts(self) -> NDArray[np.generic]:
+        """Make the first solutions, [B, …]."""
         problem, asked = self.tasks[0].problem, self.settings.init
+        if self.first is not None:
+            return np.repeat(self.first, self.chains, axis=0)
         if isinstance(asked, np.ndarray):
             return np.stack([asked] * len(self.keys))
-        make = problem.start(init if asked is None else asked)
+        make = problem.start(asked)
         rows: list[Solution] = []
         by_chance = True
         for row, key in enumerate(self.keys):

@@ -1,7 +1,7 @@
 """Answers where there is no time to search: first solutions, improved for a moment.
 
-Kernels of built-in problems need no compiler, and look at the clock. Functions of own problems have to be
-compiled, which nothing can break off: a batch of them is solved in a thread that is left behind if need be.
+Kernels of built-in problems look at the clock. Functions of own problems may not: a batch of them is solved
+in a thread that is left behind if need be.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Progress
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.clock import Clock
-from nsa_cli.kernels.jit import is_compiling
+from nsa_cli.core.draws import start_solutions
 from nsa_cli.solver.batch import Batch
+from nsa_cli.solver.search import Beginning
 
 ResultT = TypeVar("ResultT")
 
@@ -32,9 +33,6 @@ _GRACE = 0.25
 
 #: Seconds between two looks for such a reason.
 _LOOK = 0.02
-
-#: Seconds before the end at which an answer without compiled code is begun, or half of the limit.
-_EARLY = 1.0
 
 #: Seconds of local search where there was no time for chains, at least.
 _LEAST_SECONDS = 0.4
@@ -62,10 +60,8 @@ class LateError(Exception):
 def improved(batch: Batch, x: NDArray[Any], why: str) -> NDArray[Any]:
     """Improve first solutions, [B, …], by local search for a moment; some for each instance."""
     problem, size = batch.tasks[0].problem, batch.tasks[0].instance.size
-    if not problem.built_in:
-        return first_solutions(batch, why)
     large_step = problem.large_step()
-    if batch.settings.init is not None or large_step is None or size > _MOST_ELEMENTS:
+    if batch.settings.init is not None or not problem.built_in or large_step is None or size > _MOST_ELEMENTS:
         return x
     until = time.monotonic() + (
         _LEAST_SECONDS if why == "interrupted" else max(_LEAST_SECONDS, _ELEMENT_SECONDS * size)
@@ -82,9 +78,28 @@ def improved(batch: Batch, x: NDArray[Any], why: str) -> NDArray[Any]:
     return np.stack(found)
 
 
-def first_solutions(batch: Batch, why: str) -> NDArray[Any]:
-    """Make first solutions of an own problem, improved by nothing compiled; nobody who interrupts waits."""
-    return batch.starts(None if why == "interrupted" else batch.tasks[0].problem.uncompiled_start)
+def compiling(batch: Batch) -> Future[None]:
+    """Have what a batch needs compiled in a thread, which nothing can break off: a chain takes a step."""
+    task, key = batch.tasks[0], batch.keys[:1]
+
+    def work() -> None:
+        x = start_solutions(task.problem.start(), [task.instance], key)
+        batch.search.start(Beginning([task.instance], x, key)).advance(np.ones(1))
+
+    return _in_thread(work)
+
+
+def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
+    done = Future[ResultT]()
+
+    def fulfil() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # handed to the one who waits, whatever it is
+            done.set_exception(error)
+
+    Thread(target=fulfil, name="nsa").start()
+    return done
 
 
 def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: Show | None = None) -> ResultT:
@@ -105,7 +120,7 @@ def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: S
     BaseException
         If the work raised it.
     """
-    seen, abandoned, done = Event(), Event(), Future[ResultT]()
+    seen, abandoned = Event(), Event()
 
     def asked() -> bool:
         if clock.reason() is not None:
@@ -116,32 +131,19 @@ def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: S
         if show is not None and not abandoned.is_set():
             show(progress)
 
-    def fulfil() -> None:
-        try:
-            done.set_result(work(replace(clock, asked=asked), show and show_on))
-        except BaseException as error:  # handed to the one who waits, whatever it is
-            done.set_exception(error)
-
     if (why := clock.reason()) is not None:
         raise LateError(why)
-    Thread(target=fulfil, name="nsa").start()
+    done = _in_thread(lambda: work(replace(clock, asked=asked), show and show_on))
     due: float | None = None
     try:
         while not wait([done], _LOOK).done:
-            if seen.is_set() or (why := _reason(clock)) is None:
+            if seen.is_set() or (why := clock.reason()) is None:
                 due = None
                 continue
-            due = due or time.monotonic() + (0.0 if is_compiling() else _GRACE)
+            due = due or time.monotonic() + _GRACE
             if time.monotonic() >= due:
                 raise LateError(why)
     except BaseException:  # Ctrl-C, too, comes to the one who waits
         abandoned.set()
         raise
     return done.result()
-
-
-def _reason(clock: Clock) -> str | None:
-    """Find a reason to stop: while there is something to compile, early enough for an answer without it."""
-    if is_compiling() and clock.is_limited:
-        return replace(clock, end=clock.end - min(_EARLY, (clock.end - clock.began) / 2)).reason()
-    return clock.reason()

@@ -67,7 +67,7 @@ class Search:
     Attributes
     ----------
     method : {'anneal', 'large-step'}
-    backend : {'torch', 'numba'}
+    backend : {'torch', 'numba', 'python'}
     device : str
     threads : int
     policy : str
@@ -225,6 +225,9 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
         If there is no such policy or backend, or the two do not go together.
     """
     stored = find_stored(policy, problem.name, greedy=settings.greedy)
+    moves = problem.neighbourhood(settings.neighbourhood)
+    if settings.backend == "python" or (settings.backend == "auto" and moves.why_uncompiled() is not None):
+        return _interpreted(problem.name, moves, stored, settings)
     moves, hashed = neighbourhood_for(problem, stored, settings.neighbourhood), digest(policy, problem.name)
     if settings.backend != "torch" and device == "cpu":
         found = _compiled(moves, stored, size, settings, hashed)
@@ -242,6 +245,38 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
 
     fields = torch_search(problem.name, moves, policy, settings, device)
     return Search(method="anneal", backend="torch", device=device, digest=hashed, moves=moves, **fields)
+
+
+def _interpreted(
+    problem: str, moves: Neighbourhood[Any], stored: Stored | None, settings: Settings
+) -> Search:
+    """Make annealing in Python.
+
+    Raises
+    ------
+    UsageError
+        If the problem has none, or a policy is to propose.
+    """
+    if (found := moves.interpreted()) is None:
+        why = f"python is for problems of one's own, {problem} has compiled kernels"
+        raise UsageError(why, option="backend", use={"backend": "auto"})
+    if stored is not None:
+        why = (
+            f"the functions of {problem} run in Python, where moves are proposed uniformly; got {stored.name}"
+        )
+        raise UsageError(why, option="policy", use={"policy": "uniform"})
+    auto = settings.t_start in (None, "auto") and settings.t_end in (None, "auto")
+    # The unit takes moves to measure, and temperatures that are measured need none.
+    unit = 1.0 if auto and settings.unit is None else settings.unit
+    return Search(
+        method="anneal",
+        backend="python",
+        threads=1,
+        policy="uniform",
+        moves=moves,
+        start=lambda begin: found.start(begin.instances, begin.x, begin.keys, unit),
+        budget=found.budget,
+    )
 
 
 def _uncompiled(problem: str, policy: str, settings: Settings) -> UsageError:

@@ -54,7 +54,7 @@ class SettingOptions(TypedDict, total=False):
     seed: int | None
     device: str
     method: Literal["auto", "anneal", "large-step"]
-    backend: Literal["auto", "torch", "numba"]
+    backend: Literal["auto", "torch", "numba", "python"]
     threads: int | None
     chains: int | Literal["auto"] | None
     policy: str | PathLike[str] | None
@@ -121,7 +121,8 @@ class Settings:
         anneal: a policy proposes moves. large-step: kicks, each repaired by local search, without a policy.
         auto: large-step where possible, unless a policy or steps are given.
     backend : str
-        numba: compiled kernels, on a CPU. torch: the reference, on any device.
+        numba: compiled kernels, on a CPU. torch: the reference, on any device. python: functions of an own
+        problem as they are.
     threads : int, optional
         Use so many CPU threads, by default one a core. They change no answer.
     chains : int, optional
@@ -136,13 +137,13 @@ class Settings:
     greedy : bool
         Take the policy's most probable move instead of sampling.
     t_start : float or 'auto', optional
-        Begin at this temperature, in normalised units. auto: estimated from a sample of moves.
+        Begin at this temperature, in normalised units. auto: found by the first part of the run.
     t_end : float or 'auto', optional
         End at this temperature, in the same units.
     schedule : str
         Lower temperatures in this way.
     unit : float, optional
-        What is 1 in normalised units, in file units; estimated from the data by default.
+        What is 1 in normalised units, as a cost; from the data by default.
     started : float
         `time.monotonic` at which the user's clock started.
 
@@ -162,7 +163,7 @@ class Settings:
     seed: int | None = setting(None, SEARCH, parse_seed, "N")
     device: str = setting("auto", SEARCH, parse_device, words=("auto", "cpu", "cuda"))
     method: str = setting("auto", SEARCH, words=("auto", "anneal", "large-step"))
-    backend: str = setting("auto", SEARCH, words=("auto", "torch", "numba"))
+    backend: str = setting("auto", SEARCH, words=("auto", "torch", "numba", "python"))
     threads: int | None = setting(None, SEARCH, parse_count, "N")
     chains: int | None = setting(None, SEARCH, parse_chains, "N|auto")
     init: str | Solution | None = setting(None, SEARCH, _start, "NAME|FILE", words=start_names)
@@ -174,7 +175,7 @@ class Settings:
     t_start: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     t_end: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     schedule: Kind = setting("geometric", ANNEALING, words=KINDS)
-    unit: float | None = setting(None, read=partial(parse_number, minimum=0.0))
+    unit: float | None = setting(None, ANNEALING, partial(parse_number, minimum=0.0), "COST")
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -194,7 +195,7 @@ class Settings:
         found: dict[str, Any] = {name: None for name in options if getattr(self, name) is not None}
         found |= {"greedy": None} if self.greedy else {}
         found |= {"device": "cpu"} if device != "cpu" else {}
-        return found | ({"backend": "torch"} if self.backend == "torch" else {})
+        return found | ({"backend": self.backend} if self.backend in ("torch", "python") else {})
 
     def given(self) -> dict[str, Any]:
         """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""

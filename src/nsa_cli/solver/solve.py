@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any
 
@@ -13,18 +14,21 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.loop import End, InstanceEnd, run_chains
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.clock import Clock
-from nsa_cli.core.errors import NoMemoryError, NsaError
+from nsa_cli.core.errors import NoMemoryError, NsaError, UncompiledError
 from nsa_cli.core.machine import is_out_of_memory, release_memory
 from nsa_cli.core.problem import Task
+from nsa_cli.kernels.toolchain import kept
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
-from nsa_cli.solver.batch import Batch, batches
+from nsa_cli.solver.batch import Batch, batches, plan
 from nsa_cli.solver.bounds import bounds_of, goals_of
-from nsa_cli.solver.late import LateError, Show, first_solutions, improved, in_time
+from nsa_cli.solver.late import LateError, Show, compiling, improved, in_time
 from nsa_cli.solver.proving import Beside, after
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
+
+#: Seconds in which compiled code is found and tried; a search in Python begins after that.
+_AT_ONCE = 0.1
 
 #: Share of the time for first solutions that the set-up of chains takes at least.
 _SET_UP = 0.2
@@ -86,7 +90,6 @@ def solve_each(
 def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None = None) -> list[Result]:
     """Solve instances together: first solutions, bounds, chains for what is open, the loop, results."""
     began, count, rows = time.monotonic(), len(batch.tasks), batch.chains
-    batch = batch.with_temperatures()
     x = batch.starts()
     took = time.monotonic() - began
     bounds: list[Bound | None] = [None] * count
@@ -111,9 +114,10 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         chains = batch.search.start(begin)
         ready = time.monotonic()
         beside = Beside(batch, tasks, known)
+        schedule = batch.schedule()
         end = run_chains(
             chains,
-            batch.schedule(),
+            schedule,
             beside.clock,
             looks=looks,
             goals=goals_of(batch, tasks, known),
@@ -122,6 +126,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         )
         end, bounds[some[0]] = beside.close(end, chains)
         done = time.monotonic()
+        batch = batch.after(schedule, chains)
         for k, i in enumerate(some):
             ends[i] = _end(chains, end, k, rows)
             bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i], on_progress)
@@ -220,16 +225,62 @@ def _outcome(batch: Batch, on_progress: Show | None, looks: int | None) -> list[
 
 
 def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> list[Result]:
-    """Solve a batch of an own problem, beside a thread that answers in time where functions still compile."""
-    began, count = time.monotonic(), len(batch.tasks)
-
-    def work(clock: Clock, show: Show | None) -> list[Result]:
-        return solve_batch(replace(batch, clock=clock), show, looks)
-
+    """Solve a batch of an own problem: in Python until its functions are compiled, if they can be."""
+    task, began = batch.tasks[0], time.monotonic()
+    task.problem.try_out(task.instance)
+    if batch.search.backend == "python":
+        assert batch.search.moves is not None
+        _say_why(batch.search.moves.why_uncompiled())
+        return solve_batch(batch, on_progress, looks)
+    ready = compiling(batch)
+    wait([ready], _AT_ONCE)
+    found: list[Result] = []
+    if not _is_settled(ready) and batch.search.policy in ("uniform", "none"):
+        found = _in_python(batch, ready, on_progress, looks)
+        if all(result.stop_reason not in ("steps", "interrupted") for result in found):
+            return found
+    while not ready.done() and batch.clock.reason() is None:
+        wait([ready], _AT_ONCE)
+    error = ready.exception() if ready.done() else None
+    if isinstance(error, UncompiledError):
+        _say_why(error.message)
+    why = batch.clock.reason()
+    if found and (why is not None or isinstance(error, UncompiledError)):
+        return [replace(r, stop_reason=why) if why and r.stop_reason == "interrupted" else r for r in found]
+    if error is not None:
+        raise error
+    if found and batch.by_time:
+        batch = replace(batch, first=np.stack([result.raw for result in found]))
     try:
-        return in_time(work, batch.clock, on_progress)
+        return in_time(
+            lambda clock, show: solve_batch(replace(batch, clock=clock), show, looks),
+            batch.clock,
+            on_progress,
+        )
     except LateError as late:
-        starts = np.split(first_solutions(batch, late.reason), count)
-        ends = [_started(late.reason, start) for start in starts]
-        seconds = {"setup": 0.0, "solve": (time.monotonic() - began) / count}
-        return _results(batch, [None] * count, ends, seconds, "start")
+        ends = [_started(late.reason, start) for start in np.split(batch.starts(), len(batch.tasks))]
+        return _results(
+            batch, [None] * len(ends), ends, {"setup": 0.0, "solve": time.monotonic() - began}, "start"
+        )
+
+
+def _say_why(uncompiled: str | None) -> None:
+    if uncompiled:
+        kept.say(f"{uncompiled}; the search is in Python")
+
+
+def _is_settled(ready: Future[None]) -> bool:
+    """Tell whether functions are compiled, or have a mistake in them, for which a search is broken off."""
+    return ready.done() and not isinstance(ready.exception(), UncompiledError)
+
+
+def _in_python(batch: Batch, ready: Future[None], show: Show | None, looks: int | None) -> list[Result]:
+    """Solve a batch in Python, until its functions are compiled."""
+    settings = replace(batch.settings, backend="python", method="anneal", policy=None)
+    clock = replace(batch.clock, asked=lambda: batch.clock.asked() or _is_settled(ready))
+    found: dict[int, Result] = {}
+    for one in plan(batch.tasks, settings):
+        part = clock.part(len(one.tasks) / (len(batch.tasks) - len(found)))
+        one = replace(one, settings=batch.settings, clock=part)
+        found.update(zip(one.places, solve_batch(one, show, looks), strict=True))
+    return [found[i] for i in range(len(found))]

@@ -123,8 +123,8 @@ class TrainConfig:
     steps : int
         K of a rollout.
     t_start, t_end : float or None
-        Temperatures of a rollout, in normalised units; geometric. None takes them from a sample of the moves
-        of random instances (`nsa_cli.anneal.auto`), the default for problems without presets.
+        Temperatures of a rollout, in normalised units; geometric. None takes them from pilots of
+        random instances (`nsa_cli.anneal.pilot`), the default for problems without presets.
     epochs : int
     problems : int
         Instances an epoch, drawn afresh.

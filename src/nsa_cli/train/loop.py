@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nsa_cli.anneal.auto import sampled_temperatures
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains
+from nsa_cli.anneal.pilot import Range, range_of
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
@@ -45,8 +45,9 @@ _IDLE = 10
 #: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
 
-#: Stream of the instances from which temperatures are estimated, their number, and chains of each.
-_SAMPLE, _SAMPLED, _CHAINS = 2**41 - 1, 4, 8
+#: Stream of the instances that temperatures are found for, their number, chains of each, and the steps of
+#: runs whose first parts these are.
+_SAMPLE, _SAMPLED, _CHAINS, _PILOT = 2**41 - 1, 4, 8, 50_000
 
 
 @dataclass
@@ -185,7 +186,7 @@ class Training:
         return Schedule(steps or self.config.steps, first, last)
 
     def find_temperatures(self) -> None:
-        """Fill in the temperatures that are not given: geometric means over samples of instances' moves."""
+        """Fill in the temperatures that are not given: geometric means over pilots of some instances."""
         config = self.config
         given = {"t_start": config.t_start, "t_end": config.t_end}
         if None not in given.values():
@@ -198,9 +199,8 @@ class Training:
         for instance in self.drawn(_SAMPLE, config.size, _SAMPLED):
             several = [instance] * _CHAINS
             chains = self.chains(uniform(), several, self.starts(several, keys), keys)
-            choices = self._neighbourhood.choices
-            found.append(sampled_temperatures(chains, instance.size, choices=choices))
-        known = [pair for pair in found if pair is not None] or [(1.0, 0.1)]
+            found.append(range_of(chains, _PILOT))
+        known = [pair for pair in found if pair is not None] or [Range(1.0, 0.1)]
         means = dict(zip(given, np.exp(np.log(known).mean(0)).tolist(), strict=True))
         estimated = {name: float(f"{means[name]:.3g}") for name in given if given[name] is None}
         self.config = replace(config, **estimated)  # type: ignore[arg-type]  # no other

@@ -13,9 +13,10 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
-from nsa_cli.core.problem import Problem, Start
+from nsa_cli.core.neighbourhood import Budget, Interpreted, Neighbourhood, Trained
+from nsa_cli.core.problem import Problem
 from nsa_cli.user.calls import MistakeError, call, mistake
+from nsa_cli.user.effort import nanoseconds
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
 from nsa_cli.user.model import Model
@@ -25,11 +26,8 @@ if TYPE_CHECKING:
     from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 
-#: Steps of all chains together that take about two seconds: times elements, or their square without `delta`.
-_WITH_DELTA, _WITHOUT = 500_000_000, 1_000_000_000
-
-#: Chains.
-_CHAINS = 16
+#: Nanoseconds of all steps of a default run, and its chains.
+_NANOSECONDS, _CHAINS = 2e9, 16
 
 
 class UserNeighbourhood(Neighbourhood[UserInstance]):
@@ -42,7 +40,6 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.choices = max(len(m.choices) for m in model.moves)
 
     def operations(self) -> UserOperations:
         from nsa_cli.user.operations import UserOperations
@@ -54,13 +51,19 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
         return fused_of(self.model)
 
+    def interpreted(self) -> Interpreted:
+        from nsa_cli.user.scalar import PlainChains, budget_in_python
+
+        return Interpreted(PlainChains, budget_in_python)
+
+    def why_uncompiled(self) -> str | None:
+        from nsa_cli.user.compile import uncompiled
+
+        return uncompiled(self.model)
+
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
-        if all(m.delta is not None for m in self.model.moves):
-            total = _WITH_DELTA // instance.size
-        else:
-            total = _WITHOUT // instance.size**2
-        steps = max(min(total // _CHAINS, 1_000_000), 3_000)
+        """Temperatures in units of the mean change of a random move; the run itself finds better ones."""
+        steps = int(float(f"{_NANOSECONDS / (_CHAINS * nanoseconds(instance)):.2g}"))
         if trained is not None:
             return Budget(max(steps // 20, 1_000), trained.t_start, trained.t_end, chains=8)
         return Budget(steps, 1.0, 0.01, chains=_CHAINS, auto=True)
@@ -75,7 +78,6 @@ class AdaptedProblem(Problem[UserInstance]):
     """
 
     built_in = False
-    uncompiled_start = "descent"
 
     def __init__(self, model: Model) -> None:
         self.model, cls = model, model.cls
@@ -90,14 +92,6 @@ class AdaptedProblem(Problem[UserInstance]):
         if self.model.home is None:
             raise TypeError(f"{self.model.spec}: is no file that another process could read")
         return self.model.home
-
-    def start(self, name: str | None = None) -> Start:
-        """Find a start; `uncompiled_start` is for where there is no time to compile."""
-        if name == self.uncompiled_start:
-            from nsa_cli.user.scalar import descent
-
-            return descent
-        return super().start(name)
 
     def from_record(self, data: Mapping[str, Any]) -> UserInstance:
         for key in self.model.keys:
@@ -133,6 +127,11 @@ class AdaptedProblem(Problem[UserInstance]):
     def bound(self, instance: UserInstance, clock: Clock | None = None) -> Bound | None:
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
+
+    def try_out(self, instance: UserInstance) -> None:
+        from nsa_cli.user.check import check_first_moves
+
+        check_first_moves(instance)
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)

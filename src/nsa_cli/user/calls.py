@@ -5,7 +5,8 @@ from __future__ import annotations
 import dis
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,20 @@ LINE = 200
 
 class MistakeError(UsageError):
     """A method of a user's problem that fails, or gives something else than it should."""
+
+
+class _Overflows:
+    """Where NumPy notes that a number is too large, which it says of float64 arrays as of whole numbers."""
+
+    @staticmethod
+    def write(message: str) -> None:
+        if " in scalar " in message:
+            raise OverflowError("a number gets too large; a whole number has 64 bits, make it a float")
+
+
+def quiet() -> Any:
+    """Have NumPy say nothing of what is looked at anyway, but raise where a whole number overflows."""
+    return np.errstate(divide="ignore", invalid="ignore", under="ignore", over="log", call=_Overflows)
 
 
 def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
@@ -37,17 +52,32 @@ def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         If it fails; names the line of the user's file.
     """
     try:
-        with np.errstate(divide="ignore", invalid="ignore"):  # what comes of it is looked at
+        with quiet():
             return function(*arguments)
-    except (NsaError, MemoryError):
-        raise
     except (Exception, SystemExit) as error:
-        file = function.__code__.co_filename
-        place = line_of(error, file) or file
-        if isinstance(error, ValueError) and "read-only" in str(error):
-            message = f"{what}: changes the data, which are the same for all solutions; change x only"
-            raise MistakeError(f"{place}: {message}") from error
-        raise MistakeError(f"{place}: {what} fails: {reason(error)}") from error
+        raise failure(error, {function.__code__: what}) from error
+
+
+def failure(error: BaseException, names: Mapping[CodeType, str]) -> BaseException:
+    """Make the error of the user's function that an exception came through; another one stays as it is.
+
+    Parameters
+    ----------
+    error : BaseException
+    names : mapping
+        Names for the message, with the class, by the functions' code.
+    """
+    if isinstance(error, NsaError | MemoryError):
+        return error
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    code = next((code for code in codes if code in names), None)
+    if code is None:
+        return error
+    place = line_of(error, code.co_filename) or code.co_filename
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        what = "changes the data, which are the same for all solutions; change x only"
+        return MistakeError(f"{place}: {names[code]}: {what}")
+    return MistakeError(f"{place}: {names[code]} fails: {reason(error)}")
 
 
 def reason(error: BaseException) -> str:

@@ -5,6 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,8 +17,8 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
-#: Moves that are looked at in every run.
-FIRST = 8
+#: Moves that are looked at in every run, and seconds that this may take.
+FIRST, _SECONDS = 8, 0.2
 
 #: Candidates whose features are looked at, at most.
 _CANDIDATES = 20
@@ -62,7 +63,7 @@ class State(NamedTuple):
     def wrong(self, function: Any, expected: str, got: str, mend: str = "") -> MistakeError:
         """Make the error of a function in this case."""
         name, x = self.scalars.model.name_of(function), shown(self.x.tolist(), 60)
-        made = ", ".join(f"{value:g}" for value in self.scalars.values(self.type, self.move.chosen))
+        made = ", ".join(f"{value:g}" for value in self.move.values)
         case = f"size {self.instance.size}, x = {x}, {self.type.move.name} ({made})"
         return mistake(function, name, expected, f"{got}, at {case}{mend}")
 
@@ -72,9 +73,10 @@ def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> It
     rng, scalars = np.random.default_rng(seed), Scalars(instance)
     x = instance.start(lambda n: rng.random(n)) if x is None else x
     for turn in range(count):
-        move = scalars.random_move(x, rng, turn % len(scalars.model.moves))
+        draws, kind = rng.random(instance.model.choices).tolist(), turn % len(instance.model.moves)
+        move = scalars.guarded(scalars.propose, x, draws, kind)
         if move is not None:
-            state = State(scalars, x.copy(), move)
+            state = State(scalars, x.copy(), PlainMove(*move))
             yield state
             x = state.moved()
 
@@ -121,16 +123,17 @@ def check_costs(state: State) -> None:
 
 def check_features(state: State) -> None:
     """Features are as many finite numbers as there are names for."""
-    s, m, chosen = state.scalars, state.type, state.move.chosen
+    s, m, (kind, values) = state.scalars, state.type, state.move
     if m.features is None:
         return
     names = s.model.cls.feature_names
-    for k in range(len(chosen)):
-        for c in range(min(s.count(m, k), _CANDIDATES)):
-            if not s.is_allowed(state.x, m, chosen[:k], c):
+    for k in range(len(values)):
+        for c in range(min(s.choices[kind][k].number, _CANDIDATES)):
+            value = s.value(kind, k, c)
+            if not s.guarded(s.is_allowed, state.x, kind, values[:k], value):
                 continue
             x = state.x.copy()
-            found = s.features(x, m, chosen[:k], c, _HEAT)
+            found = s.features(x, kind, values[:k], value, _HEAT)
             _untouched(state, m.features, x)
             name = list(m.move.choices)[k]
             if not isinstance(found, tuple) or len(found) != len(names):
@@ -176,6 +179,9 @@ def check_first_moves(instance: UserInstance) -> None:
     MistakeError
         If a move leads to no solution, or its change of cost is wrong.
     """
+    end = time.monotonic() + _SECONDS
     for state in walk(instance, FIRST):
         for check in CHECKS[:4]:
             check(state)
+        if time.monotonic() > end:
+            return

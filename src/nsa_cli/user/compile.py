@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import NsaError, UsageError, cut, shown
+from nsa_cli.core.errors import NsaError, UncompiledError, cut, shown
+from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import LINE, MistakeError, class_place, definition_of, line_of_name, mistake
@@ -46,8 +47,22 @@ def owner_of(model: Model) -> kept.Owner:
     return kept.Owner(model.digest, model.hash is not None, partial(explained, model))
 
 
+def uncompiled(model: Model) -> str | None:
+    """Tell why a problem's functions are not compiled; empty where it says so itself, None if they are."""
+    if not model.cls.compiled:
+        return ""
+    if not is_installed("numba"):
+        return f"{model.spec}: its functions are not compiled without {how_to_install('numba')}"
+    return kept.noted(owner_of(model), _mark_of(model))
+
+
+def _mark_of(model: Model) -> str:
+    """Under what it is kept why functions are not compiled; with their lines, which the reason names."""
+    return f"uncompiled {' '.join(f'{code.co_filename}:{code.co_firstlineno}' for code in model.codes)}"
+
+
 def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
-    """Evaluate a cost in Python, and compile the functions of a problem, unless that has been done before.
+    """Compile the functions of a problem, unless that has been done before.
 
     Parameters
     ----------
@@ -59,20 +74,23 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
 
     Raises
     ------
-    UsageError
-        If the cost fails, or a function cannot be compiled or gives something else than it should; names its
-        line.
+    UncompiledError
+        If a function cannot be compiled, or gives something else than it should; names its line.
     """
+    if (why := uncompiled(model)) is not None:
+        raise UncompiledError(why)
     x = instance.typical
     kinds = [f"{array.dtype}{array.ndim}" for array in batch.data]
     mark = f"compiled {' '.join(kinds)} {x.dtype}"
     if kept.is_known(owner_of(model), mark):
         return
-    Scalars(instance).cost(x.copy())
     calls.append(None)
     try:
         kept.tell(own=True)
         _compile_all(model, batch, x)
+    except UncompiledError as error:
+        kept.note(owner_of(model), _mark_of(model), error.message)
+        raise
     finally:
         calls.pop()
     kept.note(owner_of(model), mark)
@@ -118,21 +136,21 @@ def _returned(
         made.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
         why = f"{name} cannot be compiled by Numba: {_reason(error)}"
-        raise UsageError(f"{_place_of(error, function)}: {model.cls.__name__}: {why}") from None
+        raise UncompiledError(f"{_place_of(error, function)}: {model.cls.__name__}: {why}") from None
     found = made.overloads[arguments]
     if any(called.name.startswith(_OF_PYTHON) for called in module_of(found).functions):
         place = line_of_name(function, "print") or definition_of(function)
-        why = f"{name} cannot be compiled: it calls Python, as print does; take that out"
-        raise UsageError(f"{place}: {model.cls.__name__}: {why}")
+        why = f"{name} cannot be compiled by Numba: it calls Python, as print does"
+        raise UncompiledError(f"{place}: {model.cls.__name__}: {why}")
     given = found.signature.return_type
     if not isinstance(given, kind):
         raise _wrong(model, name, function, meaning, given)
     return given
 
 
-def _wrong(model: Model, name: str, function: Any, expected: str, given: Any) -> UsageError:
+def _wrong(model: Model, name: str, function: Any, expected: str, given: Any) -> UncompiledError:
     got = "None" if str(given) == "none" else shown(given)
-    return mistake(function, f"{model.cls.__name__}: {name}", expected, got)
+    return UncompiledError(mistake(function, f"{model.cls.__name__}: {name}", expected, got).message)
 
 
 def _place_of(error: Exception, function: Any) -> str:
@@ -146,7 +164,7 @@ def _reason(error: Exception) -> str:
     """Cause of an error, a line of Numba's message."""
     text = _COLOUR.sub("", str(error))
     if any(sign in text for sign in _ALLOCATES):
-        return "it makes an array; write a loop over numbers"
+        return "it makes an array; a loop over numbers would do"
     if _CHANGES.search(text):
         return "it changes the data, which belong to all chains; change x only"
     lines = (line.strip() for line in text.partition(" Raised from")[0].splitlines())

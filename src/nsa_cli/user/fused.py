@@ -16,17 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.extras import need
 from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
 from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
-from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
+from nsa_cli.user.check import check_changes, check_costs, close
 from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions, owner_of
-from nsa_cli.user.instance import FEW, UserInstance
+from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
 from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
 from nsa_cli.user.model import Model
@@ -91,7 +90,6 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
     """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
-    need("numba", "a problem of your own")
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
@@ -111,8 +109,6 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
         max(i.room for i in unique),
         rules,
     )
-    if unique[0].size <= FEW:
-        check_first_moves(unique[0])
     check_functions(model, batch, unique[0])
     if unit is None and not unique[0].scales:
         _look_around(unique[0], batch)

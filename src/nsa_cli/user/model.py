@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from types import CodeType
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
@@ -104,6 +105,16 @@ class Model:
         """Name a function for messages, with the class."""
         known = [name for name, f in self.functions.items() if f is function]
         return f"{self.cls.__name__}.{[*known, function.__name__][0]}"
+
+    @cached_property
+    def codes(self) -> dict[CodeType, str]:
+        """Name all functions for messages by their code."""
+        moves = {m.move.apply.__code__: f"{self.cls.__name__}: the move {m.move.name}" for m in self.moves}
+        return (
+            moves
+            | {f.__code__: self.name_of(f) for m in self.moves for f in m.allowed}
+            | {f.__code__: self.name_of(f) for f in self.functions.values()}
+        )
 
     @property
     def several(self) -> bool:

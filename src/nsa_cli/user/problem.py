@@ -34,6 +34,9 @@ class UserProblem:
     scratch : int, str or callable, optional
         How many numbers ``data.scratch`` has room for, counted as for `solution`: an array of float64 that
         functions may write to. What is in it when a function is called is undefined.
+    compiled : bool
+        False where functions are to run in Python: a simulator, say. What Numba cannot compile does so in
+        any case.
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
@@ -65,6 +68,7 @@ class UserProblem:
     moves: ClassVar[tuple[MoveType, ...]]
     feature_names: ClassVar[tuple[str, ...]] = ()
     scratch: ClassVar[Count | None] = None
+    compiled: ClassVar[bool] = True
     generate: ClassVar[Callable[..., Any] | None] = None
     start: ClassVar[Callable[..., Any] | None] = None
     check: ClassVar[Callable[..., Any] | None] = None

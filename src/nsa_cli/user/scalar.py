@@ -1,25 +1,41 @@
-"""A user's functions called in Python, one solution at a time, with what they give checked."""
+"""A user's functions in Python: one solution at a time, and chains that anneal without a compiler.
+
+Draws, moves and acceptance are those of the kernels, so the two mean the same.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, mistake, number_of
+from nsa_cli.core.draws import step_uniforms
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.kernels import annealing
+from nsa_cli.kernels.annealing import COLD, ChainArrays
+from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.model import MoveModel
-from nsa_cli.user.moves import Normal
+from nsa_cli.user.moves import Normal, reassign, swap
 
-#: Draws of a candidate before all are looked at.
-_TRIES = 8
+#: Steps of a chunk: the draws of all of them are made at once.
+_MOST = 4096
 
-#: Seconds of one start by `descent`: there is one for each chain.
-_SECONDS = 0.04
+#: Seconds in which costs of lists and of arrays are compared.
+_MOMENT = 0.002
+
+#: Seconds of a search.
+_SECONDS = 2.0
+
+#: Seconds of steps that tell the pace.
+_LOOK = 0.05
+
+#: Random moves whose mean change of cost is the unit of temperatures.
+_SAMPLE = 16
 
 
 class PlainMove(NamedTuple):
@@ -29,12 +45,46 @@ class PlainMove(NamedTuple):
     ----------
     kind : int
         Number of its type.
-    chosen : tuple of int
-        Numbers of the candidates.
+    values : tuple of numbers
+        What was chosen, as the user's functions get it.
     """
 
     kind: int
-    chosen: tuple[int, ...]
+    values: tuple[Any, ...]
+
+
+class _Choice(NamedTuple):
+    """A choice of a type of moves.
+
+    Attributes
+    ----------
+    place : int
+        Among those of all types.
+    number : int
+        Of candidates.
+    steps : sequence of float, optional
+        Which these are, if not numbers from 0.
+    blank : tuple of numbers
+        What stands for this choice and the next ones before they are made.
+    tests : tuple of callable
+        Which candidates have to pass.
+    others : bool
+        Whether that is all that is asked of one: to be another than the first choice.
+    """
+
+    place: int
+    number: int
+    steps: Sequence[float] | None
+    blank: tuple[Any, ...]
+    tests: tuple[Callable[..., Any], ...]
+    others: bool
+
+
+#: Counts a proposal, as kernels do.
+_count: Callable[..., None] = cast(Any, annealing.count).py_func
+
+#: Tests of ready-made moves, which every first choice passes.
+_OF_SECONDS = (swap.allowed, reassign.allowed)
 
 
 class Scalars:
@@ -46,83 +96,261 @@ class Scalars:
     """
 
     def __init__(self, instance: UserInstance) -> None:
-        self.instance, self.model = instance, instance.model
-        self.data = instance.given()
+        self.instance, self.model, self.data = instance, instance.model, instance.given()
+        self.choices = [list(self._choices(m)) for m in self.model.moves]
 
-    def _named(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _choices(self, m: Any) -> Iterator[_Choice]:
+        steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
+        blank = tuple(-1 if one is None else math.nan for one in steps)
+        for k, place in enumerate(range(m.first, m.first + len(steps))):
+            tests = tuple(test for test in m.allowed if k > 0 or test not in _OF_SECONDS)
+            others, count = tests == (swap.allowed,), int(self.instance.counts[place])
+            yield _Choice(place, count, steps[k], blank[k:], () if others else tests, others)
+
+    def guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the user's functions; a mistake in one is named with its line."""
+        try:
+            with quiet():
+                return function(*arguments)
+        except (Exception, SystemExit) as error:
+            raise failure(error, self.model.codes) from error
+
+    def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self.model.scratch is not None:
             self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
-        return call(function, self.model.name_of(function), self.data, *arguments)
+        return self.guarded(function, self.data, *arguments)
 
-    def cost(self, x: Any) -> float:
+    def number(self, found: Any, function: Callable[..., Any]) -> Any:
+        """Insist on a finite number."""
+        value = found.item() if isinstance(found, np.generic) else found
+        if (type(value) is float or type(value) is int) and value - value == 0:
+            return value
+        name = self.model.name_of(function)
+        number_of(found, function, name)
+        raise mistake(function, name, "a finite number, large for what is not allowed", f"{found}")
+
+    def cost(self, x: Any) -> Any:
         """Evaluate a solution."""
         cost = self.model.functions["cost"]
-        return number_of(self._named(cost, x), cost, self.model.name_of(cost))
+        return number_of(self._called(cost, x), cost, self.model.name_of(cost))
 
-    def values(self, m: MoveModel, chosen: tuple[int, ...]) -> tuple[Any, ...]:
-        """Give candidates as the user's functions get them; choices not made yet are -1, or NaN of steps."""
-        made = zip(m.choices, chosen, strict=False)
-        found = [float(choice.steps[c]) if isinstance(choice, Normal) else c for choice, c in made]
-        rest = [np.nan if isinstance(choice, Normal) else -1 for choice in m.choices[len(chosen) :]]
-        return (*found, *rest)
+    def value(self, kind: int, k: int, c: int) -> Any:
+        """Give candidate c of a choice as the user's functions get it."""
+        steps = self.choices[kind][k].steps
+        return c if steps is None else steps[c]
 
-    def count(self, m: MoveModel, k: int) -> int:
-        """Count the candidates of a choice."""
-        return int(self.instance.counts[m.first + k])
+    def given(self, kind: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Add to what is chosen what is not yet: -1, or NaN of steps."""
+        return values + self.choices[kind][len(values)].blank
 
-    def is_allowed(self, x: Any, m: MoveModel, chosen: tuple[int, ...], candidate: int) -> bool:
-        """Tell whether a candidate may be chosen after some others."""
-        value = self.values(m, (*chosen, candidate))[len(chosen)]
-        return all(self._named(f, x, self.values(m, chosen), value) for f in m.allowed)
+    def is_allowed(self, x: Any, kind: int, values: tuple[Any, ...], value: Any) -> bool:
+        """Tell whether something may be chosen after something else."""
+        given = self.given(kind, values)
+        return all(test(self.data, x, given, value) for test in self.model.moves[kind].allowed)
 
-    def features(self, x: Any, m: MoveModel, chosen: tuple[int, ...], candidate: int, heat: float) -> Any:
+    def features(self, x: Any, kind: int, values: tuple[Any, ...], value: Any, heat: float) -> Any:
         """Give the features of a candidate."""
-        assert m.features is not None
-        value = self.values(m, (*chosen, candidate))[len(chosen)]
-        return self._named(m.features, x, self.values(m, chosen), value, heat)
+        features: Any = self.model.moves[kind].features
+        return self._called(features, x, self.given(kind, values), value, heat)
 
-    def random_move(self, x: Any, rng: np.random.Generator, kind: int | None = None) -> PlainMove | None:
-        """Draw a move; None where a choice has no candidate."""
-        kind = int(rng.integers(len(self.model.moves))) if kind is None else kind
-        m = self.model.moves[kind]
-        chosen: tuple[int, ...] = ()
-        for k in range(len(m.choices)):
-            tried = (int(c) for c in rng.integers(self.count(m, k), size=_TRIES))
-            found = next((c for c in tried if self.is_allowed(x, m, chosen, c)), None)
-            if found is None:
-                every = [c for c in range(self.count(m, k)) if self.is_allowed(x, m, chosen, c)]
-                if not every:
+    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> tuple[int, Any] | None:
+        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate.
+
+        It is a `PlainMove` as a plain tuple, which is made in a quarter of the time.
+        """
+        if kind is None:
+            kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
+        values: tuple[Any, ...] = ()
+        data = self.data
+        for place, count, steps, blank, tests, others in self.choices[kind]:
+            c = int(share := u[place] * count)
+            if others and c == values[0]:
+                if count == 1:
                     return None
-                found = every[int(rng.integers(len(every)))]
-            chosen = (*chosen, found)
-        return PlainMove(kind, chosen)
+                c = int((share - c) * (count - 1))
+                c += c >= values[0]
+            value = c if steps is None else steps[c]
+            for test in tests:
+                if not test(data, x, values + blank, value):
+                    break
+            else:
+                values += (value,)
+                continue
+            every = range(count) if steps is None else steps
+            allowed = [other for other in every if self.is_allowed(x, kind, values, other)]
+            if not allowed:
+                return None
+            values += (allowed[int((share - c) * len(allowed))],)
+        return kind, values
 
     def apply(self, x: Any, move: PlainMove) -> None:
         """Make a move; `x` is changed."""
         m = self.model.moves[move.kind]
-        found = self._named(m.move.apply, x, self.values(m, move.chosen))
+        found = self._called(m.move.apply, x, move.values)
         if found is not None:
             what = f"{self.model.cls.__name__}: the move {m.move.name}"
             raise mistake(m.move.apply, what, "nothing, for it changes x", found)
 
-    def delta(self, x: Any, move: PlainMove) -> float:
+    def delta(self, x: Any, move: PlainMove) -> Any:
         """Compute what a move adds to the cost."""
         m = self.model.moves[move.kind]
         if m.delta is not None:
-            found = self._named(m.delta, x, self.values(m, move.chosen))
-            return number_of(found, m.delta, self.model.name_of(m.delta))
+            return number_of(self._called(m.delta, x, move.values), m.delta, self.model.name_of(m.delta))
         moved = x.copy()
         self.apply(moved, move)
         return self.cost(moved) - self.cost(x)
 
+    def takes_lists(self, x: Any) -> bool:
+        """Tell whether the cost takes a list as well as an array, and is faster on it, as loops are."""
+        cost, end, seconds = self.model.functions["cost"], time.monotonic() + _MOMENT, [math.inf, math.inf]
+        with contextlib.suppress(Exception):
+            while time.monotonic() < end:
+                found = []
+                for form, value in enumerate((x.tolist(), x)):
+                    began = time.perf_counter()
+                    found.append(self.number(self.guarded(cost, self.data, value), cost))
+                    seconds[form] = min(seconds[form], time.perf_counter() - began)
+                if found[0] != found[1]:
+                    return False
+        return seconds[0] < seconds[1] < math.inf
 
-def descent(instance: UserInstance, draws: Draws) -> Solution:
-    """Improve a random solution by random moves, for a moment, where there is no time to compile."""
-    x = instance.start(draws)
-    rng = np.random.default_rng(int(draws(1)[0] * 2**53))
-    scalars, end = Scalars(instance), time.monotonic() + _SECONDS
-    while time.monotonic() < end:
-        move = scalars.random_move(x, rng)
-        if move is not None and scalars.delta(x, move) < 0:
-            scalars.apply(x, move)
-    return x
+    def scale(self, x: Any) -> float:
+        """Mean change of cost by the first random moves from a solution."""
+        rng, x, changes = np.random.default_rng(0), x.copy(), []
+        for _ in range(_SAMPLE):
+            move = self.guarded(self.propose, x, rng.random(self.model.choices))
+            if move is not None:
+                changes.append(abs(self.delta(x, PlainMove(*move))))
+                self.apply(x, PlainMove(*move))
+        return float(np.mean([change for change in changes if change] or [1.0]))
+
+
+class PlainChains:
+    """Chains in Python; see `nsa_cli.anneal.chains.Chains`, and `nsa_cli.anneal.fused.FusedChains`.
+
+    Parameters
+    ----------
+    instances : sequence of UserInstance
+        One a chain.
+    x : [B, N]
+        First solutions.
+    keys : int64[B]
+        Random streams.
+    unit : float, optional
+        Of temperatures; by default the mean change of a random move.
+    """
+
+    phase = doing = ""
+    most = _MOST
+
+    def __init__(
+        self,
+        instances: Sequence[UserInstance],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        unit: float | None = None,
+    ) -> None:
+        made = {id(instance): Scalars(instance) for instance in instances}
+        self._scalars = [made[id(instance)] for instance in instances]
+        first, self.step, began = np.array(x, order="C"), 0, time.monotonic()
+        chains = list(zip(self._scalars, first, strict=True))
+        energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
+        quick = time.monotonic() - began < _MOMENT * len(chains)
+        scales = {id(s): unit or s.scale(row) for s, row in chains}
+        self.scale = np.array([scales[id(s)] for s in self._scalars])
+        self.takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
+        self.state = ChainArrays(
+            first, first.copy(), energy, energy.copy(), np.zeros(len(keys), np.int64), keys
+        )
+        self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
+        self.energy, self.best_energy = self.state.energy, self.state.best_energy
+        self.choices = instances[0].model.choices
+        self.counting(False)
+
+    @property
+    def counted(self) -> int:
+        return self.step
+
+    def counting(self, on: bool = True) -> NDArray[np.float64]:
+        """Count proposals from now on, or no longer; see `nsa_cli.anneal.chains.Counted`."""
+        self._tally, self._origin = np.zeros((len(self.energy) if on else 0, 8)), self.energy.copy()
+        return self._tally
+
+    def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
+        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
+        last = self.step + len(temperatures)
+        for row, s in enumerate(self._scalars):
+            heats = np.maximum(temperatures * self.scale[row], COLD).tolist()
+            draws = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1).tolist()
+            if self.takes_lists[id(s)]:
+                with contextlib.suppress(Exception):  # what is wrong is so of an array, too
+                    s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
+                    continue
+                self.takes_lists[id(s)] = False
+            s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
+        self.step = last
+
+    def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> None:
+        """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
+        cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
+        moves = [(m.move.apply, m.delta) for m in s.model.moves]
+        current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
+        now, log = None, math.log  # the cost of x, where it is known
+        best_x, is_list = None, isinstance(x, list)
+        tally = self._tally[row].tolist() if len(self._tally) else None
+        scale, origin = self.scale[row].item(), self._origin[row].item()
+        for k, heat in enumerate(heats):
+            u = draws[k]
+            if (move := propose(x, u)) is None:
+                continue
+            kind, values = move
+            apply, delta = moves[kind]
+            if delta is None:
+                if now is None:
+                    now = number(cost(data, x), cost)
+                other = x.copy()
+                apply(data, other, values)
+                then = cost(data, other)
+                if type(then) is not int and not (type(then) is float and then - then == 0.0):
+                    then = number(then, cost)
+                change = then - now
+            else:
+                change = delta(data, x, values)
+                if type(change) is not int and not (type(change) is float and change - change == 0.0):
+                    change = number(change, delta)
+            made = change <= 0 or log(u[-1]) < -change / heat
+            if tally is not None:
+                after = current + change if made else current
+                _count(tally, change / scale, made, (after - origin) / scale)
+            if not made:
+                continue
+            if delta is None:
+                x, now = other, then
+            else:
+                apply(data, x, values)
+                now = None
+            current += change
+            accepted += 1
+            if current < best:
+                best, best_x = current, x.copy()
+        if is_list and number(cost(data, np.array(x, self.x.dtype)), cost) != number(cost(data, x), cost):
+            raise ValueError("a list and an array have other costs")
+        self.x[row] = x
+        if best_x is not None:
+            self.best[row] = best_x
+        self.energy[row], self.best_energy[row] = current, best
+        self.accepted[row] += accepted
+        if tally is not None:
+            self._tally[row] = tally
+
+
+def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
+    """Choose the steps of one chain that fit into some seconds, by its pace in a moment."""
+    chains = PlainChains([instance], instance.typical[None], np.zeros(1, np.int64), 1.0)
+    steps, pace, end = 1, 0.0, time.monotonic() + _LOOK
+    while not pace or time.monotonic() < end:
+        began = time.monotonic()
+        chains.advance(np.ones(steps))
+        pace = max(pace, steps / (time.monotonic() - began))  # other threads may have been at work
+        steps = max(int(pace * _LOOK / 8), 1)
+    return Budget(max(int(pace * (_SECONDS if seconds is None else seconds)), 100), 1.0, 0.01, auto=True)

@@ -119,9 +119,8 @@ def write_checked(path: Path, content: bytes) -> None:
             raise
 
 
-#: Called once in a process, before the first kernel is compiled, with whether it is an own problem's: there
-#: is something to wait for.
-on_compile: list[Callable[[bool], None]] = []
+#: Called with what there is to say to a user of compilation, once in a process.
+listeners: list[Callable[[str], None]] = []
 
 #: Beginnings of names that are not of the C library.
 _PYTHON = ("Py", "_Py", "numba", "NRT")
@@ -190,24 +189,46 @@ def tell(*, own: bool) -> None:
     """Say once that something is compiled: functions of an own problem, or kernels of this package."""
     if not compiled:
         compiled.append(None)
-        for listener in on_compile:
-            listener(own)
+        for_own = (
+            "compiling the functions of this problem, which takes some seconds; the search begins in Python"
+        )
+        say(for_own if own else "compiling kernels for this machine, which takes up to a minute")
+
+
+def say(text: str) -> None:
+    """Tell all listeners, once."""
+    if text not in _said:
+        _said.add(text)
+        for listener in listeners:
+            listener(text)
+
+
+#: What was said.
+_said: set[str] = set()
 
 
 def is_known(owner: Owner, mark: str) -> bool:
     """Tell whether `note` was called with a mark: in this process, or any if the owner's code is kept."""
-    return (owner, mark) in _noted or (owner.kept and read_checked(_mark(owner, mark)) is not None)
+    return noted(owner, mark) is not None
 
 
-def note(owner: Owner, mark: str) -> None:
-    """Remember a mark, beyond this process if the owner's code is kept."""
-    _noted.add((owner, mark))
+def noted(owner: Owner, mark: str) -> str | None:
+    """Give the text that `note` was called with beside a mark; None if it was not."""
+    if (owner, mark) in _noted or not owner.kept:
+        return _noted.get((owner, mark))
+    text = read_checked(_mark(owner, mark))
+    return None if text is None else text.decode()
+
+
+def note(owner: Owner, mark: str, text: str = "") -> None:
+    """Remember a mark and a text, beyond this process if the owner's code is kept."""
+    _noted[owner, mark] = text
     if owner.kept and owner not in _left:
-        write_checked(_mark(owner, mark), b"")
+        write_checked(_mark(owner, mark), text.encode())
 
 
-#: Marks of this process, and owners of code that only this process can run.
-_noted: set[tuple[Owner, str]] = set()
+#: Marks of this process with their texts, and owners of code that only this process can run.
+_noted: dict[tuple[Owner, str], str] = {}
 _left: set[Owner | None] = set()
 
 

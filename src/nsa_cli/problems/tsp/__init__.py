@@ -77,8 +77,6 @@ class Nearest(Neighbourhood[TspInstance]):
         K.
     """
 
-    uses_candidate_lists = True
-
     def __init__(self, count: int) -> None:
         self.count, self.name = count, f"nearest:{count}"
 

@@ -17,6 +17,7 @@ def tsp(
     *,
     matrix: ArrayLike | None = None,
     edge_weight_type: str | None = None,
+    no_edge: float | None = None,
     depot: int | str | None = None,
     open_path: bool = False,
     from_city: int | str | None = None,
@@ -35,6 +36,8 @@ def tsp(
         Places of the cities.
     matrix : array [N, N], optional
         Lengths instead, from row to column; infinity where there is no edge.
+    no_edge : float, optional
+        The length by which `matrix` says so, too, such as -1 or 9999.
     edge_weight_type : str, optional
         TSPLIB's name of the metric of `coords`, as ``EUC_2D``; real Euclidean lengths by default.
     depot : int or str, optional
@@ -71,6 +74,7 @@ def tsp(
     """
     keys = {"problem": "tsp", "coords": coords, "matrix": matrix, "edge_weight_type": edge_weight_type}
     keys |= {
+        "no_edge": no_edge,
         "depot": depot,
         "open": open_path or None,
         "from": from_city,

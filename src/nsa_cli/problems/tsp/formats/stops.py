@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from nsa_cli.core.instance import Solution
+from collections.abc import Sequence
+
+from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.record import Source
-from nsa_cli.core.words import readable
 from nsa_cli.problems.tsp.instance import TspInstance
 
 
@@ -13,16 +14,26 @@ def write(instance: TspInstance, tour: Solution) -> str:
     unit = f" ({instance.unit})" if instance.unit else ""
     _, rows = instance.table(tour)
     stops, legs, lengths = ([row[i] for row in rows] for i in (1, 2, 3))
-    if not instance.route.open:
+    if instance.route.open:
+        legs.pop()
+    else:
         stops, lengths = [*stops, stops[0]], [*lengths, lengths[-1] + legs[-1]]
-    numbers = [("-", *map(readable, legs)), map(readable, lengths)]
+    numbers = ["-", *_aligned(legs)], _aligned(lengths)
     lines = [("position", "stop", f"leg{unit}", f"length{unit}")]
-    lines += zip(map(str, range(1, len(stops) + 1)), map(str, stops), *numbers, strict=False)
+    lines += zip(map(str, range(1, len(stops) + 1)), map(str, stops), *numbers, strict=True)
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         f"{place:<{wide[0]}}  {stop:<{wide[1]}}  {leg:>{wide[2]}}  {length:>{wide[3]}}\n"
         for place, stop, leg, length in lines
     )
+
+
+def _aligned(numbers: Sequence[Number]) -> list[str]:
+    """Write numbers with the decimals that six digits leave for the largest one."""
+    if all(isinstance(number, int) or number.is_integer() for number in numbers):
+        return [f"{number:.0f}" for number in numbers]
+    decimals = max(6 - len(f"{max(numbers):.0f}"), 0)
+    return [f"{number:.{decimals}f}" for number in numbers]
 
 
 def read(source: Source) -> list[str]:

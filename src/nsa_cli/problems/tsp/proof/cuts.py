@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsa_cli.problems.tsp.kernels import separation
 from nsa_cli.problems.tsp.kernels.links import follow_links
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
-from nsa_cli.problems.tsp.kernels.separation import Found, Lists, Weighted
+from nsa_cli.problems.tsp.kernels.separation import Scratch, Support, Teeth, find_cuts
 
 #: Weights below this are 0, and those above its complement 1.
 _TINY = 1e-5
 
-#: Borders of the weights of edges that handles hang together by.
-_BORDERS = (_TINY, 0.1, 0.2, 0.3, 0.45)
-
-#: The same of sets that may be left too rarely.
-_SUBTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
+#: The weights of edges by which handles hang together are between these: fractions, those and 1, and those of
+#: sets that may be left too rarely.
+_LEAST = (0.1, 0.2, 0.3, 0.45)
+_WAYS = np.array(
+    [(least, 1.0 - least) for least in (_TINY, *_LEAST)]
+    + [(least, 1.0 - _TINY) for least in _LEAST]
+    + [(_TINY, 1.0 - least) for least in _LEAST]
+    + [(least, 2.0) for least in (0.1, 0.3, 0.5, 0.7, 0.9)]
+)
 
 #: Weight from which on an edge may be a tooth.
-_LIKELY, _HEAVY = 0.2, 0.4
+_LIKELY = 0.2
 
-#: Room for what is found, a city: cuts, sets and members.
-_ROOM = (4, 12, 40)
+#: Numbers of what is found that there is room for, a city.
+_ROOM = 60
 
 
 class Cut(NamedTuple):
@@ -91,16 +93,11 @@ def closed_tour(size: int, i: Ints, j: Ints) -> Ints | None:
 def packed(cuts: Sequence[Cut], size: int) -> Packed:
     """Pack inequalities of so many cities."""
     sets = [one for cut in cuts for one in cut.sets]
-    lists = lists_of(sets)
-    owner = np.repeat(np.arange(len(sets)), np.diff(lists.starts))
-    cut = np.repeat(np.arange(len(cuts)), [len(one.sets) for one in cuts])
-    return Packed(*by_place(lists.members, owner, size), cut, *lists)
-
-
-def lists_of(sets: Sequence[Ints]) -> Lists:
-    """Put lists one after the other."""
     starts = np.cumsum([0, *map(len, sets)])
-    return Lists(starts, np.concatenate([np.zeros(0, np.int64), *sets]))
+    members = np.concatenate([np.zeros(0, np.int64), *sets])
+    owner = np.repeat(np.arange(len(sets)), np.diff(starts))
+    cut = np.repeat(np.arange(len(cuts)), [len(one.sets) for one in cuts])
+    return Packed(*by_place(members, owner, size), cut, starts, members)
 
 
 def crossings(cuts: Packed, size: int, i: Ints, j: Ints) -> tuple[Ints, Ints, Ints]:
@@ -122,55 +119,16 @@ def crossings(cuts: Packed, size: int, i: Ints, j: Ints) -> tuple[Ints, Ints, In
     return keys // len(i), keys % len(i), times
 
 
-class Support(NamedTuple):
-    """A solution of the relaxation, and the sets whose borders it crosses with weight 2.
+def separate(size: int, i: Ints, j: Ints, x: Floats, tight: Sequence[Ints]) -> tuple[list[Cut], bool]:
+    """Find inequalities that a solution violates.
 
-    Attributes
+    Parameters
     ----------
     size : int
-    edges : Weighted
-        Those of positive weight.
-    tight : list of int64[M]
-        Sets of inequalities of one set each, without slack.
-    """
-
-    size: int
-    edges: Weighted
-    tight: list[Ints]
-
-
-def support(size: int, i: Ints, j: Ints, x: Floats, tight: list[Ints]) -> Support:
-    """Keep the edges of positive weight."""
-    some = x > _TINY / 10
-    i, j, x = i[some], j[some], x[some]
-    first, edges = by_place(np.concatenate([i, j]), np.tile(np.arange(len(i)), 2), size)
-    return Support(size, Weighted(i, j, x, first, edges), tight)
-
-
-def components(size: int, edges: Weighted, chosen: NDArray[np.bool_]) -> Lists:
-    """List the components of some of the edges."""
-    root, labels = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = separation.label(edges.i[chosen], edges.j[chosen], root, labels)
-    return Lists(*by_place(labels, np.arange(size), count))
-
-
-def _large(lists: Lists, least: int = 2) -> Lists:
-    """Keep the lists of so many members or more."""
-    sizes = np.diff(lists.starts)
-    kept = sizes >= least
-    members = lists.members[np.repeat(kept, sizes)]
-    return Lists(np.concatenate([[0], np.cumsum(sizes[kept])]), members)
-
-
-def _joined(lists: Iterable[Lists]) -> Lists:
-    """Put some lists of lists one after the other."""
-    some = list(lists)
-    sizes = np.concatenate([np.diff(one.starts) for one in some])
-    return Lists(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([one.members for one in some]))
-
-
-def separate(given: Support) -> tuple[list[Cut], bool]:
-    """Find inequalities that a solution violates.
+    i, j, x : int64[E], int64[E], float64[E]
+        Edges and the solution.
+    tight : sequence of int64[M]
+        Sets whose borders it crosses with weight 2.
 
     Returns
     -------
@@ -178,82 +136,33 @@ def separate(given: Support) -> tuple[list[Cut], bool]:
     connected : bool
         Whether its edges hang together.
     """
-    size, edges = given.size, given.edges
-    parts = components(size, edges, np.ones(len(edges.i), dtype=bool))
-    if len(parts.starts) > 2:
-        return _tidied(size, _split(_large(parts))), False
-    cuts, sets, members = (np.zeros(room * size + 100, np.int64) for room in _ROOM)
-    found = Found(cuts, sets, members, np.zeros(3, np.int64))
-    _find_combs(given, found)
-    return _tidied(size, _cuts_in(found)), True
+    some = np.flatnonzero(x > _TINY / 10)
+    some = some[np.argsort(-x[some], kind="stable")]
+    i, j, x = i[some], j[some], x[some]
+    support = Support(i, j, x, *by_place(np.concatenate([i, j]), np.tile(np.arange(len(i)), 2), size))
+    whole, likely = (int(np.count_nonzero(x >= least)) for least in (1.0 - _TINY, _LIKELY))
+    pairs, sets = np.stack([i, j], 1).ravel(), sorted(tight, key=len)
+    members = np.concatenate([pairs[: 2 * whole], *sets, pairs[2 * whole : 2 * likely]])
+    sizes = np.array([2] * whole + [*map(len, sets)] + [2] * (likely - whole), np.int64)
+    slacks = np.concatenate([np.zeros(whole + len(sets)), 2.0 - 2.0 * x[whole:likely]])
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    teeth = Teeth(np.append(0, np.cumsum(sizes)), members, slacks, *by_place(members, owners, size))
+    scratch, of_teeth = np.zeros((8, size + 2), np.int64), np.zeros((2, len(sizes)), np.int64)
+    found = np.empty(_ROOM * size + 100, np.int64)
+    end = find_cuts(support, _WAYS, teeth, Scratch(*scratch, *of_teeth), found)
+    return [*_read(size, found[:end].tolist())], bool(found[0] == 1)
 
 
-def _split(lists: Lists) -> Iterator[list[Ints]]:
-    return ([one] for one in np.split(lists.members, lists.starts[1:-1]))
-
-
-def _cuts_in(found: Found) -> Iterator[list[Ints]]:
-    cuts, sets = found.cuts.tolist(), found.sets.tolist()
-    for k in range(found.counts[separation.CUTS]):
-        yield [found.members[sets[s] : sets[s + 1]] for s in range(cuts[k], cuts[k + 1])]
-
-
-def _tidied(size: int, found: Iterable[Sequence[Ints]]) -> list[Cut]:
-    return [cut for sets in found if (cut := _tidy(size, sets)) is not None]
-
-
-def _tidy(size: int, sets: Sequence[Ints]) -> Cut | None:
-    """Sort the sets of an inequality, its first one or what is outside; None if it says nothing."""
-    handle = np.sort(sets[0])
-    if 2 * len(handle) > size or (2 * len(handle) == size and handle[0] > 0):
-        others = np.ones(size, dtype=bool)
-        others[handle] = False
-        handle = np.flatnonzero(others)
-    if len(sets) == 1:
-        return Cut((handle,)) if len(handle) > 1 else None
-    return Cut((handle, *(np.sort(tooth) for tooth in sets[1:])))
-
-
-def _moved(handles: Lists, edges: Weighted) -> list[Lists]:
-    """Move cities that two heavy edges join to the other side of a handle: teeth must not share them."""
-    size, count = len(handles.members), len(handles.starts) - 1
-    labels = np.empty(size, np.int64)
-    labels[handles.members] = np.repeat(np.arange(count), np.diff(handles.starts))
-    heavy = (edges.weights >= _HEAVY) & (labels[edges.i] != labels[edges.j])
-    i, j = edges.i[heavy], edges.j[heavy]
-    keys, often = np.unique(np.concatenate([labels[i] * size + j, labels[j] * size + i]), return_counts=True)
-    keys = keys[often > 1]
-    if not len(keys):
-        return []
-    grown = np.unique(np.concatenate([np.arange(size) + size * labels, keys]))
-    inner, often = np.unique(np.concatenate([i, j]), return_counts=True)
-    shrunk = np.setdiff1d(grown, inner[often > 1] + size * labels[inner[often > 1]])
-    return [
-        Lists(np.searchsorted(some, size * np.arange(count + 1)), some % size) for some in (grown, shrunk)
-    ]
-
-
-def _find_combs(given: Support, found: Found) -> None:
-    """Seek combs whose handles hang together by edges of some weights, or are tight."""
-    size, edges = given.size, given.edges
-    x = edges.weights
-    likely = np.flatnonzero(x >= _LIKELY)
-    likely = likely[np.argsort(-x[likely], kind="stable")]
-    whole = int((x[likely] > 1.0 - _TINY).sum())
-    pairs = [*np.stack([edges.i[likely], edges.j[likely]], 1)]
-    sets = [*pairs[:whole], *sorted(given.tight, key=len), *pairs[whole:]]
-    tight, slacks = lists_of(sets), np.zeros(len(sets))
-    slacks[len(sets) - len(pairs) + whole :] = 2.0 - 2.0 * x[likely[whole:]]
-    ways = [(least, 1.0 - least) for least in _BORDERS]
-    ways += [(least, 1.0 - _TINY) for least in _BORDERS[1:]] + [
-        (_TINY, 1.0 - least) for least in _BORDERS[1:]
-    ]
-    ways += [(least, 2.0) for least in _SUBTOURS]
-    some = [components(size, edges, (x > least) & (x < most)) for least, most in ways]
-    some += [moved for one in some for moved in _moved(one, edges)]
-    handles = _joined([*map(_large, some), _large(lists_of(given.tight), 3)])
-    first, owner = by_place(tight.members, np.repeat(np.arange(len(sets)), np.diff(tight.starts)), size)
-    inside, used = np.zeros((2, size), np.int64)
-    common, chosen = np.zeros((2, len(sets)), np.int64)
-    teeth = separation.Teeth(tight, slacks, first, owner, inside, used, common, chosen)
-    separation.find_combs(edges, handles, teeth, found)
+def _read(size: int, found: list[int]) -> Iterator[Cut]:
+    """Read the inequalities that kernels write; a handle is its smaller side."""
+    at = 1
+    while at < len(found):
+        count, sets = found[at], list[Ints]()
+        at += 1
+        for _ in range(count):
+            sets.append(np.sort(np.array(found[at + 1 : at + 1 + found[at]], np.int64)))
+            at += 1 + found[at]
+        if 2 * len(sets[0]) > size or (2 * len(sets[0]) == size and sets[0][0] > 0):
+            sets[0] = np.setdiff1d(np.arange(size), sets[0], assume_unique=True)
+        if count > 1 or len(sets[0]) > 1:
+            yield Cut(tuple(sets))

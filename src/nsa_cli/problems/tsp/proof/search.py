@@ -15,7 +15,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
-from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate, support
+from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate
 from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, Values
 
@@ -183,9 +183,7 @@ class Proof:
         """Add violated inequalities; how many, and whether the solution's edges hang together."""
         relaxation = self.relaxation
         x = relaxation.last.columns
-        cuts, connected = separate(
-            support(relaxation.size, relaxation.i, relaxation.j, x, relaxation.tight())
-        )
+        cuts, connected = separate(relaxation.size, relaxation.i, relaxation.j, x, relaxation.tight())
         return relaxation.add_cuts(cuts), connected
 
     def _root(self) -> bool:
