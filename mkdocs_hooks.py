@@ -150,7 +150,7 @@ def _cell(text: str) -> str:
 def python_page() -> Iterator[str]:
     """Name every export for mkdocstrings, which writes its docstring there."""
     yield "# Python\n"
-    yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed. Where a function takes"
+    yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed. Where there are"
     yield "`**options`, these are the [options of nsa solve](options.md) with `_` for `-`: `time_limit=10`.\n"
     exports = {name for name in dir(nsa_cli) if not name.startswith("_")}
     names = [*(name for name in FIRST if name in exports), *sorted(exports - {*FIRST})]
