@@ -39,8 +39,8 @@ _ELEMENT_SECONDS = 4e-3
 #: are for a share of the time, and then have this niceness.
 _EQUAL, _EQUAL_SHARE, _NICE = 200, 0.1, 10
 
-#: Chains of such an instance that have not improved for so many seconds wait so long after each chunk.
-_STANDSTILL, _PAUSE = 1.0, 0.3
+#: Chains of such an instance that have not improved for so many seconds an element wait so long, each chunk.
+_STANDSTILL, _PAUSE = 1e-3, 0.3
 
 #: Share of the time, at most, and seconds before the end at which a proof ends; and after which nobody waits.
 _EARLY, _EARLY_SECONDS, _GRACE = 0.05, 0.02, 0.05
@@ -113,7 +113,7 @@ class Beside:
         now, best = time.monotonic(), float(chains.best_energy.min())
         self._looks += 1
         size = self._task.instance.size
-        if best >= self._best and size <= _EQUAL and self._thread and now > self._due + _STANDSTILL:
+        if best >= self._best and size <= _EQUAL and self._thread and now > self._due + _STANDSTILL * size:
             self._thread.join(min(_PAUSE, self._batch.clock.left))
         if self._looks < 2 or best >= self._best or now < self._due:
             return

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import total_of
@@ -77,10 +76,12 @@ class Relaxation:
 
     Attributes
     ----------
-    i, j, lengths : int64[E]
-        Ends of the columns' edges, and their whole lengths.
+    keys, i, j, lengths : int64[E]
+        Of the columns' edges: numbers that tell them apart, ends in rising order, and whole lengths.
     lower, upper : float64[E]
         Bounds of the columns.
+    tour_keys : int64[N]
+        Edges of the best tour, which are not nudged.
     cuts : list of Cut
     ages : int64[C]
         For how many solves each was slack.
@@ -91,90 +92,85 @@ class Relaxation:
 
     def __init__(self, edges: WholeEdges, tour: Ints) -> None:
         self.edges, self.size = edges, edges.size
-        self.i, self.j, self.lengths = (np.zeros(0, np.int64) for _ in range(3))
-        self.lower, self.upper = np.zeros(0), np.zeros(0)
+        self.keys, self.i, self.j, self.lengths = np.zeros((4, 0), np.int64)
+        self.lower, self.upper = np.zeros((2, 0))
         self.cuts: list[Cut] = []
         self.ages = np.zeros(0, np.int64)
-        self._keys: set[tuple[bytes, ...]] = set()
+        self._known: set[tuple[bytes, ...]] = set()
         self._packed: Packed | None = None
         self._nudged = False
         self._programme = Programme()
         self._programme.add_rows(2.0, 2.0, Lines.of([()] * self.size))
-        around = tour, np.roll(tour, -1)
-        mean = float(np.abs(edges.of(*around)).astype(np.float64).mean())
+        mean = float(np.abs(edges.of(tour, np.roll(tour, -1))).astype(np.float64).mean())
         self.per = math.ldexp(1.0, edges.scale)
         if not (edges.whole and mean < _SHORT * self.per) and mean > 0:
             self.per = mean / _UNITS
+        self._fixed = self._keys_of(*edges.fixed)
         self.set_tour(tour)
-        ends = [np.concatenate(some) for some in zip(edges.near, around, edges.fixed, strict=True)]
-        self.add_edges(*ends)
-        fixed = np.isin(self.keys(self.i, self.j), self.keys(*edges.fixed))
-        self.fix(np.flatnonzero(fixed), 1.0)
+        self.add_edges(*edges.near)
+        self.add_edges(*edges.fixed)
         self.last: Outcome
 
     # --- columns
 
-    def keys(self, i: Ints, j: Ints) -> Ints:
-        """Give numbers that tell edges apart."""
+    def _keys_of(self, i: Ints, j: Ints) -> Ints:
         return np.minimum(i, j) * self.size + np.maximum(i, j)
 
     def set_tour(self, tour: Ints) -> None:
-        """Note the best tour, whose edges are not nudged."""
-        self.tour_keys = np.sort(self.keys(tour, np.roll(tour, -1)))
+        """Note the best tour, and let its edges join."""
+        self.tour_keys = self._keys_of(tour, np.roll(tour, -1))
+        self.add_edges(tour, np.roll(tour, -1))
 
     def add_edges(self, i: Ints, j: Ints) -> int:
         """Add columns of edges that have none yet; how many."""
-        new = np.setdiff1d(self.keys(i, j), self.keys(self.i, self.j))
-        i, j = new // self.size, new % self.size
-        i, j = i[i != j], j[i != j]
-        if not len(i):
+        new = np.setdiff1d(self._keys_of(i[i != j], j[i != j]), self.keys)
+        if not (width := len(new)):
             return 0
-        first, lengths, width = len(self.i), self.edges.of(i, j), len(i)
-        self.i, self.j = np.concatenate([self.i, i]), np.concatenate([self.j, j])
-        self.lengths = np.concatenate([self.lengths, lengths])
-        self.lower = np.concatenate([self.lower, np.zeros(width)])
-        self.upper = np.concatenate([self.upper, np.ones(width)])
+        i, j = np.divmod(new, self.size)
+        columns = (self.keys, self.i, self.j, self.lengths)
+        more = (new, i, j, self.edges.of(i, j))
+        self.keys, self.i, self.j, self.lengths = map(np.append, columns, more)
+        self.lower = np.append(self.lower, np.isin(new, self._fixed))
+        self.upper = np.append(self.upper, np.ones(width))
         cut, edge, times = crossings(self.packed, self.size, i, j)
         columns = np.concatenate([np.arange(width), np.arange(width), edge])
         rows = np.concatenate([i, j, cut + self.size])
-        values = np.concatenate([np.ones(2 * width), times.astype(np.float64)])
+        values = np.concatenate([np.ones(2 * width), times])
         order = np.argsort(columns, kind="stable")
         starts = np.searchsorted(columns[order], np.arange(width)).astype(np.int32)
         lines = Lines(starts, rows[order].astype(np.int32), values[order])
-        self._programme.add_columns(self._costs()[first:], 0.0, 1.0, lines)
+        self._programme.add_columns(self._costs()[-width:], self.lower[-width:], 1.0, lines)
         return width
 
     def _costs(self) -> Floats:
         costs = self.lengths / self.per
-        if self._nudged:
-            costs -= np.where(np.isin(self.keys(self.i, self.j), self.tour_keys), 0.0, _NUDGE)
-        return costs
+        return costs - _NUDGE * ~np.isin(self.keys, self.tour_keys) if self._nudged else costs
 
     def nudge(self) -> bool:
         """Make edges outside of the tour a little shorter, so that few have no reduced cost; once."""
-        if self._nudged:
-            return False
-        self._nudged = True
-        self._programme.set_costs(np.arange(len(self.i)), self._costs())
-        return True
+        done, self._nudged = self._nudged, True
+        if not done:
+            self._programme.set_costs(np.arange(len(self.keys)), self._costs())
+        return not done
 
-    def keep_edges(self, kept: NDArray[np.bool_]) -> None:
-        """Delete the columns of other edges."""
-        if kept.all():
-            return
+    def keep_edges(self, i: Ints, j: Ints) -> None:
+        """Keep the columns of these edges and of fixed ones only, and let those that have none join."""
+        kept = np.isin(self.keys, self._keys_of(i, j)) | (self.lower > 0.5)
         self._programme.delete_columns(np.flatnonzero(~kept))
-        self.i, self.j, self.lengths = self.i[kept], self.j[kept], self.lengths[kept]
+        self.keys, self.i, self.j, self.lengths = (
+            one[kept] for one in (self.keys, self.i, self.j, self.lengths)
+        )
         self.lower, self.upper = self.lower[kept], self.upper[kept]
+        self.add_edges(i, j)
 
-    def fix(self, columns: Ints | Sequence[int], value: float) -> None:
-        """Fix columns at 0 or 1."""
-        self.bound(columns, value, value)
-
-    def bound(self, columns: Ints | Sequence[int], lower: float, upper: float) -> None:
-        """Set bounds of columns."""
-        if len(columns):
-            self.lower[columns], self.upper[columns] = lower, upper
-            self._programme.set_bounds(columns, lower, upper)
+    def branch(self, fixings: Sequence[tuple[int, int]]) -> None:
+        """Fix the columns of some edges, by their keys, at 1 or 0, and free the others."""
+        some = {value: [key for key, fixed in fixings if fixed == value] for value in (0, 1)}
+        lower = np.isin(self.keys, np.append(self._fixed, some[1]))
+        upper = ~np.isin(self.keys, some[0])
+        moved = np.flatnonzero((lower != self.lower) | (upper != self.upper))
+        self.lower, self.upper = lower.astype(np.float64), upper.astype(np.float64)
+        self._programme.set_bounds(moved, self.lower[moved], self.upper[moved])
 
     # --- rows
 
@@ -189,8 +185,8 @@ class Relaxation:
         """Add those inequalities that are not there yet; how many."""
         new: list[Cut] = []
         for cut in cuts:
-            if (key := cut.key) not in self._keys:
-                self._keys.add(key)
+            if (key := cut.key) not in self._known:
+                self._known.add(key)
                 new.append(cut)
         if new:
             rows, columns, times = crossings(packed(new, self.size), self.size, self.i, self.j)
@@ -210,7 +206,7 @@ class Relaxation:
         self._programme.delete_rows(old + self.size)
         self.last = self.last._replace(duals=np.delete(self.last.duals, old + self.size))
         gone = set(old.tolist())
-        self._keys.difference_update(self.cuts[k].key for k in gone)
+        self._known.difference_update(self.cuts[k].key for k in gone)
         self.cuts = [cut for k, cut in enumerate(self.cuts) if k not in gone]
         self.ages = np.delete(self.ages, old)
         self._packed = None
@@ -233,6 +229,10 @@ class Relaxation:
 
     def _goes_on(self) -> bool:
         return bool(np.isfinite(self.last.objective))
+
+    def solution(self) -> tuple[Ints, Ints, Floats]:
+        """Give the edges of the last solve, and their weights."""
+        return self.i, self.j, self.last.columns
 
     def tight(self) -> list[Ints]:
         """List the sets of inequalities of one set that have no slack."""
@@ -272,12 +272,12 @@ class Relaxation:
         used = np.flatnonzero(weights).tolist()
         return Values(cities, [(self.cuts[k], int(weights[k])) for k in used]), whole
 
-    def bounded(self, duals: Floats | None = None, lengths: Ints | None = None) -> Bounded | None:
+    def bounded(self, duals: Floats | None = None) -> Bounded | None:
         """Bound the tours of the columns' edges, within the columns' bounds, from any dual values."""
         found = self.values(self.last.duals if duals is None else duals)
         if found is None:
             return None
-        costs = (self.lengths if lengths is None else lengths).copy()
+        costs = self.lengths.copy()
         reduced_costs.reduce_costs(found[1], self.i, self.j, costs)
         one, free = self.lower > 0.5, (self.lower < 0.5) & (self.upper > 0.5)
         counted = np.where(one, costs, np.where(free, np.minimum(costs, 0), 0))
