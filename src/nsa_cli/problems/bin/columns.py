@@ -177,8 +177,8 @@ class Columns:
         if self._is_over():
             return None
         cost = _ITERATION * max(len(self.types), 1)
-        most = None if self.clock.is_limited else (_MOST_WORK - self.work) // cost + 1
-        found = self.programme.solve(self.clock.left, most)
+        most = math.inf if self.clock.is_limited else (_MOST_WORK - self.work) // cost + 1
+        found = self.programme.solve(self.clock, most)
         self.work += found.iterations * cost
         return found if found.state == "optimal" else None
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
+from nsa_cli.problems.tsp.kernels.metric import Ints
 from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate
-from nsa_cli.problems.tsp.proof.lengths import Edges, WholeEdges
-from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, Values
+from nsa_cli.problems.tsp.proof.lengths import WholeEdges
+from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, StoppedError, Values
 
 #: Rounds of cutting planes in a row that may gain less than a share of what is open, and solves without
 #: effect after which a cut goes: at the root, in a case.
@@ -61,10 +61,6 @@ class Leaf(NamedTuple):
 
     fixings: tuple[tuple[int, int], ...]
     values: Values
-
-
-class StoppedError(Exception):
-    """The clock, or too hard a case, has ended the search."""
 
 
 class ImprovedError(Exception):
@@ -173,9 +169,7 @@ class Proof:
         self._look()
         relaxation = self.relaxation
         self._effort -= len(relaxation.keys) + len(relaxation.cuts) + relaxation.size
-        if not relaxation.solve(self._clock):
-            raise StoppedError
-        return relaxation.last.state == "optimal"
+        return relaxation.solve(self._clock)
 
     def _climb(self, patience: int, gain: float, age: int, rounds: int | None = None) -> bool:
         """Solve and cut; whether the bound hardly rises any more, is enough, or there is no solution."""
@@ -184,7 +178,9 @@ class Proof:
             rounds = rounds and rounds - 1
             if not self._solve() or self._missing() < _ROUNDING * abs(relaxation.last.objective):
                 return True
-            cuts, connected = separate(relaxation.size, *relaxation.solution(), relaxation.tight())
+            cuts, connected = separate(
+                relaxation.size, relaxation.i, relaxation.j, relaxation.last.columns, relaxation.tight()
+            )
             if connected:  # rounds that join parts may gain little for long
                 slow = slow + 1 if relaxation.last.objective - last < gain * abs(self._missing()) else 0
             last, new = relaxation.last.objective, relaxation.add_cuts(cuts)
@@ -204,7 +200,7 @@ class Proof:
             slowly = self._climb(*_ROOT, _PRICED)
             if relaxation.last.state != "optimal":  # the best tour is a solution
                 raise StoppedError
-            total, (i, j, costs), values = self._bounded_by_all(-tolerated, size * size)
+            total, (i, j, costs), values = relaxation.bounded_by_all(-tolerated, self._clock, size * size)
             self._note(total)
             some = np.argsort(costs, kind="stable")[: max(_JOIN * size, _JOIN_LEAST)]
             if total < self.goal and relaxation.add_edges(i[some], j[some]):
@@ -212,7 +208,7 @@ class Proof:
             if total >= self.goal or slowly:
                 break
         lacking = max(int(self._missing() * relaxation.per * 1.001), 0) + abs(self.goal) // 2**24 + 1
-        total, (i, j, costs), values = self._bounded_by_all(lacking, _LEFT * size + 1000)
+        total, (i, j, costs), values = relaxation.bounded_by_all(lacking, self._clock, _LEFT * size + 1000)
         if self.goal - total > lacking:
             raise StoppedError
         self._note(total)
@@ -242,7 +238,7 @@ class Proof:
             self._climb(*_CASE)
             if relaxation.last.state != "optimal":
                 return self._without_tour(case)
-            bounded = self._bounded()
+            bounded = relaxation.bounded()
             if self._ends(bounded):
                 self.leaves.append(Leaf(case.fixings, bounded.values))
                 return []
@@ -278,25 +274,15 @@ class Proof:
             self._adopt(tour, self.instance.exact_objective(tour))
         return True
 
-    def _bounded(self, duals: Floats | None = None) -> Bounded:
-        if (found := self.relaxation.bounded(duals)) is None:
-            raise StoppedError
-        return found
-
-    def _bounded_by_all(self, limit: int, most: int) -> tuple[int, Edges, Values]:
-        """Bound all tours, and list at most so many edges with reduced costs below a limit."""
-        if (found := self.relaxation.bounded_by_all(limit, self._clock.is_over, most)) is None:
-            raise StoppedError
-        return found
-
     def _without_tour(self, case: Case) -> list[Case]:
         """End a case by dual values that show that it has no tour: a ray, doubled as often as it takes."""
-        ray = self.relaxation.ray()
-        for power in range(_DOUBLED if ray is not None else 0):
-            bounded = self._bounded(np.ldexp(ray / np.abs(ray).max(), power))
-            if bounded.total >= self.goal:
-                self.leaves.append(Leaf(case.fixings, bounded.values))
-                return []
+        relaxation = self.relaxation
+        if (ray := relaxation.programme.ray()) is not None:
+            for power in range(_DOUBLED):
+                bounded = relaxation.bounded(np.ldexp(ray / np.abs(ray).max(), power))
+                if bounded.total >= self.goal:
+                    self.leaves.append(Leaf(case.fixings, bounded.values))
+                    return []
         raise StoppedError
 
     def _split(self, case: Case, columns: Ints) -> list[Case]:
@@ -307,7 +293,7 @@ class Proof:
             relaxation.lengths[columns] / max(abs(relaxation.lengths).max(), 1),
         )
         tried = columns[np.argsort(-np.minimum(x, 1.0 - x) - 1e-3 * lengths, kind="stable")[:_TRIED]].tolist()
-        basis, most = relaxation.basis(), max(self._missing(), 1e-9)
+        basis, most = relaxation.programme.basis(), max(self._missing(), 1e-9)
         best, key, order = -1.0, 0, (0, 1)
         for column in tried:
             gains = []
