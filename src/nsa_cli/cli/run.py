@@ -106,7 +106,7 @@ class Observer:
         from nsa_cli.solver.certificates import certificate_of
 
         try:
-            text = certificate_of(self._tasks[0], result.bound)
+            text = certificate_of(self._tasks[0], result.bound, result.raw)
         except UsageError as error:
             self._console.warn(error.message)
         else:
