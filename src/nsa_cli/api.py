@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -61,6 +62,9 @@ __all__ = [
     "solve_many",
     "with_options",
 ]
+
+#: What a problem of one's own is named by.
+_SPEC = re.compile(r"\.py(:\w+)?$")
 
 #: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
 Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
@@ -124,6 +128,8 @@ def read_each(
         If a setting is none of the problems'.
     """
     form = _reading(reading)
+    if problem is None and (own := next((path for path in map(str, paths) if _SPEC.search(path)), None)):
+        problem = own
     owner = None if problem is None else find_problem(problem)
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
@@ -148,13 +154,18 @@ def read_each(
     return tasks
 
 
+def names_problem(path: str) -> bool:
+    """Tell the name of a problem from that of a file."""
+    return (path in builtin_names() and not os.path.exists(path)) or _SPEC.search(path) is not None
+
+
 def _records(
     path: str, problem: Problem[Any] | None, reading: Reading, seen: set[tuple[Path, ...]]
 ) -> list[Record | InputError]:
     """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
-    if path in builtin_names() and not os.path.exists(path):
+    if names_problem(path):
         # Some problems are their parameters: a name and --set a=1 is all there is to know.
-        return [Record({"problem": path}, Source(path, "", ""))]
+        return [Record({"problem": (problem or find_problem(path)).name}, Source(path, "", ""))]
     parts = None if path == "-" else find_set(Path(path), problem)
     if parts is None:
         return read_records(read_source(path, reading), problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Interpreted, Neighbourhood, Trained
 from nsa_cli.core.problem import Problem
-from nsa_cli.user.calls import MistakeError, call, mistake
+from nsa_cli.user.calls import Data, MistakeError, call, mistake
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
 from nsa_cli.user.model import Model
@@ -105,7 +104,7 @@ class AdaptedProblem(Problem[UserInstance]):
             if data.get(key) is None:
                 raise DataError(f"{key} is missing; {self.name} needs it")
         arrays = {key: _array(data[key], key) for key in self.model.keys}
-        named = SimpleNamespace(**arrays, scale=1.0)
+        named = Data(**arrays, scale=1.0)
         head = UserInstance.read_head(data)
         instance = UserInstance(**head, model=self.model, data=named, compiled=_compiled_cost)
         if (got := instance.counts.max()) > (most := 1 << CHOICE_BITS):
@@ -114,6 +113,8 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
         function = self.model.function("generate")
+        if not self.model.keys:
+            return self.from_record({"name": name})
         if function is None:
             raise UsageError(f"{self.model.spec}: has no generate(size, rng), which draws random instances")
         what = self.model.name_of(function)

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, mistake, number_of
+from nsa_cli.user.calls import Data, call, mistake, number_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
@@ -31,7 +30,7 @@ class UserInstance(Instance):
     Attributes
     ----------
     model : Model
-    data : SimpleNamespace
+    data : Data
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
@@ -40,7 +39,7 @@ class UserInstance(Instance):
     """
 
     model: Model
-    data: SimpleNamespace
+    data: Data
     scales: list[float] = field(default_factory=list)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
@@ -86,10 +85,10 @@ class UserInstance(Instance):
                     counts.append(self.count(choice, f"moves: {m.move.name}"))
         return np.array(counts, dtype=np.int64)
 
-    def given(self) -> SimpleNamespace:
+    def given(self) -> Data:
         """Give the data as a user's functions get them, with `scratch` of this call's own."""
         room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
-        return SimpleNamespace(**vars(self.data), **room)
+        return Data(**vars(self.data), **room)
 
     @functools.cached_property
     def room(self) -> int:
