@@ -66,8 +66,9 @@ __all__ = [
 #: What a problem of one's own is named by.
 _SPEC = re.compile(r"\.py(:\w+)?$")
 
-#: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
-Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
+#: What `solve` takes: a file, an instance, a problem without data, or data: a mapping with the keys of the
+#: JSON form, or an array.
+Given: TypeAlias = str | Path | Instance | Task | type | Mapping[str, Any] | ArrayLike
 
 
 @with_options(ReadingOptions)
@@ -206,7 +207,7 @@ def solve(instance: Given, problem: str | type | None = None, **options: Unpack[
     ----------
     instance : str, Path, mapping, array, Instance or Task
         A file with one instance; data with the keys of the JSON form, whose lists may be arrays; an array of
-        coordinates or distances; or an instance.
+        coordinates or distances; an instance; or the class of a problem of one's own that has no data.
     problem : str or type, optional
         As for `read`.
     **options
@@ -225,13 +226,17 @@ def solve(instance: Given, problem: str | type | None = None, **options: Unpack[
 
 
 @with_options(RunOptions)
-def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> list[Result]:
+def solve_many(
+    instances: Sequence[Given], problem: str | type | None = None, **options: Unpack[RunOptions]
+) -> list[Result]:
     """Solve several instances, those of equal size in one batch; batch mates change no answer.
 
     Parameters
     ----------
     instances : sequence
         Of what `solve` takes.
+    problem : str or type, optional
+        As for `read`, of all of them.
     **options
         `RunOptions`: fields of `Settings`, ``progress``, ``on_progress``.
 
@@ -244,7 +249,8 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
 
     if isinstance(instances, str | Path | Mapping | Instance | Task) or not isinstance(instances, Iterable):
         raise UsageError(f"expected a list of instances, got {shown(instances)}; solve takes one")
-    tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
+    owner: Any = None if problem is None else find_problem(problem)  # one for all: they share a batch
+    tasks = [_task(instance, owner, where=f"instances[{i}]") for i, instance in enumerate(instances)]
     given: dict[str, Any] = {**options}
     progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
     if on_progress is not None and not callable(on_progress):
@@ -309,6 +315,8 @@ def _task(
     **reading: Unpack[ReadingOptions],
 ) -> Task:
     """Make a task of what a user gives; `where` names data among others."""
+    if isinstance(given, type) and problem is None:
+        problem, given = given, {}  # a problem without data
     if isinstance(given, Task | Instance):
         unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
         if unused:

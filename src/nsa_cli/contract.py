@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import NsaError, UncompiledError, UsageError
 from nsa_cli.problems import as_problem
 from nsa_cli.user.adapter import AdaptedProblem
 from nsa_cli.user.calls import MistakeError, mistake
@@ -86,7 +86,10 @@ def faults(
                 done[done.index("check")] = mend
         if not states:
             raise MistakeError(f"{problem.model.spec}: no move is allowed, from whatever start")
-        _check_compiled(instances[-1])
+        try:
+            _check_compiled(instances[-1])
+        except UncompiledError as error:
+            return [*done, f"Python alone ({error.message or 'as it says'})"], []
     except NsaError as error:
         return [], [error]
     return [*done, "compiled code"], []

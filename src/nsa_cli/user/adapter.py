@@ -141,6 +141,11 @@ class AdaptedProblem(Problem[UserInstance]):
 
         check_first_moves(instance)
 
+    def try_again(self, instance: UserInstance, solution: Solution, energy: float) -> None:
+        from nsa_cli.user.check import check_sum
+
+        check_sum(instance, solution, energy)
+
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
 

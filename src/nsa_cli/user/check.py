@@ -5,6 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from nsa_cli.user.scalar import PlainMove, Scalars
 
 #: Moves that are looked at in every run, and seconds that this may take.
 FIRST, _SECONDS = 8, 0.2
+
+#: Seconds in which a case is sought that explains a sum, and moves from a solution.
+_LONGEST, _WALK = 1.0, 20
 
 #: Candidates whose features are looked at, at most.
 _CANDIDATES = 20
@@ -185,3 +189,27 @@ def check_first_moves(instance: UserInstance) -> None:
             check(state)
         if time.monotonic() > end:
             return
+
+
+def check_sum(instance: UserInstance, x: Any, energy: float) -> None:
+    """Compare a cost by all changes of a search with the solution's own.
+
+    Raises
+    ------
+    MistakeError
+        If they differ; names a case nearby where a function is wrong, if there is one.
+    """
+    cost = instance.cost(x)
+    if close(energy, cost, instance.cost(instance.typical)):
+        return
+    end = time.monotonic() + _LONGEST
+    for seed in itertools.count():
+        for state in walk(instance, _WALK, seed, x.copy()):
+            check_costs(state)
+            check_changes(state)
+        if time.monotonic() > end:
+            break
+    model = instance.model
+    function = model.moves[0].delta or model.functions["cost"]
+    expected, got = f"changes that add up to the cost, {cost:g}", f"{energy:g} at the end of a search"
+    raise mistake(function, model.name_of(function), expected, got)
