@@ -191,6 +191,15 @@ def check_first_moves(instance: UserInstance) -> None:
             return
 
 
+def check_compiled(instance: UserInstance, x: Any, said: float) -> None:
+    """Compiled code says what Python says."""
+    scalars, cost = Scalars(instance), instance.model.functions["cost"]
+    if not close(said, expected := scalars.cost(x)):
+        case = f"size {instance.size}, x = {shown(x.tolist(), 60)}"
+        got = f"{said:g} in compiled code, where whole numbers have 64 bits, at {case}"
+        raise mistake(cost, instance.model.name_of(cost), f"{expected:g}, as in Python", got)
+
+
 def check_sum(instance: UserInstance, x: Any, energy: float) -> None:
     """Compare a cost by all changes of a search with the solution's own.
 

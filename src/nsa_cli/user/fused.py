@@ -22,10 +22,10 @@ from nsa_cli.kernels.hooks import Fused
 from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
-from nsa_cli.user.check import check_changes, check_costs, close
+from nsa_cli.user.check import check_changes, check_compiled, check_costs, close
 from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions, owner_of
-from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
 from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
 from nsa_cli.user.model import Model
@@ -145,8 +145,10 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
     """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
     if not instance.scales:
         one = batch._replace(which=np.full(_STARTS, place))
-        changes, sums = _walked(instance.model, one, _starts(instance))
+        changes, sums = _walked(instance.model, one, x := _starts(instance))
         _check_sums(instance, sums)
+        if instance.size <= FEW:
+            check_compiled(instance, x[0], float(sums[0, 1]))
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
         kept.note(owner_of(instance.model), _mark(instance))
