@@ -135,7 +135,9 @@ class Batch:
             few = {"most": max(self.planned.steps // _SAMPLING_SHARE, 2)}
         keys = stream_keys(0, np.arange(1 if search.backend == "python" else _SAMPLING_CHAINS))
         instances = [task.instance] * len(keys)
-        chains = search.start(Beginning(instances, start_solutions(start, instances, keys), keys))
+        chains: Any = search.start(Beginning(instances, start_solutions(start, instances, keys), keys))
+        if search.backend == "python" and self.by_time:
+            chains.seconds = self.clock.left / _SAMPLING_SHARE / 2  # it takes steps twice
         assert search.moves is not None
         listed = search.moves.uses_candidate_lists
         return sampled_temperatures(

@@ -21,7 +21,8 @@ from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.moves import Normal, reassign, swap
 
-#: Steps of a chunk: the draws of all of them are made at once.
+#: Steps of a chain before the next one's, and before a look at the clock, at most: their draws are made at
+#: once.
 _MOST = 4096
 
 #: Seconds in which costs of lists and of arrays are compared.
@@ -234,10 +235,15 @@ class PlainChains:
         Random streams.
     unit : float, optional
         Of temperatures; by default the mean change of a random move.
+
+    Attributes
+    ----------
+    seconds : float
+        After which a call ends with fewer steps than it was to take.
     """
 
     phase = doing = ""
-    most = _MOST
+    most = 1 << 40
 
     def __init__(
         self,
@@ -248,7 +254,8 @@ class PlainChains:
     ) -> None:
         made = {id(instance): Scalars(instance) for instance in instances}
         self._scalars = [made[id(instance)] for instance in instances]
-        first, self.step, began = np.array(x, order="C"), 0, time.monotonic()
+        self.step, self._part, self.seconds, began = 0, 1, math.inf, time.monotonic()
+        first = np.array(x, order="C")
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
         quick = time.monotonic() - began < _MOMENT * len(chains)
@@ -271,7 +278,19 @@ class PlainChains:
         self.changes(temperatures)
 
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance; energy changes of the proposals, float64[K, B], 0 where there is none."""
+        """Advance; energy changes of the proposals, float64[K, B], 0 where there is none.
+
+        There are fewer of them, and steps, where these take longer than `seconds`.
+        """
+        found, now = [np.zeros((0, len(self._scalars)))], time.monotonic()
+        end = now + self.seconds
+        while len(temperatures) and (len(found) == 1 or now < end):
+            found.append(self._changes(temperatures[: self._part]))
+            temperatures, began, now = temperatures[self._part :], now, time.monotonic()
+            self._part = min(2 * self._part, _MOST) if now - began < _LOOK / 2 else max(self._part // 2, 1)
+        return np.concatenate(found)
+
+    def _changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
         found = np.zeros((len(temperatures), len(self._scalars)))
         last = self.step + len(temperatures)
         for row, s in enumerate(self._scalars):
