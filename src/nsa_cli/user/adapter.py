@@ -144,7 +144,7 @@ class AdaptedProblem(Problem[UserInstance]):
     def try_again(self, instance: UserInstance, solution: Solution, energy: float) -> None:
         from nsa_cli.user.check import check_sum
 
-        check_sum(instance, solution, energy)
+        check_sum(instance, solution, energy, instance.cost(solution), instance.cost(instance.typical))
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)

@@ -19,6 +19,9 @@ from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
 
+#: Costs that are remembered.
+_KNOWN = 100
+
 #: Elements up to which functions are run in Python where a few calls are enough.
 FEW = 100
 
@@ -34,6 +37,8 @@ class UserInstance(Instance):
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
+    known : dict
+        Costs of the last solutions, by their bytes: chains end alike, and a simulator takes its time.
     compiled : callable, optional
         Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
@@ -41,6 +46,7 @@ class UserInstance(Instance):
     model: Model
     data: Data
     scales: list[float] = field(default_factory=list)
+    known: dict[bytes, Number] = field(default_factory=dict)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
@@ -137,6 +143,14 @@ class UserInstance(Instance):
         MistakeError
             If it fails, or is no finite number.
         """
+        key = np.asarray(solution).tobytes()
+        if key not in self.known:
+            if len(self.known) == _KNOWN:
+                self.known.clear()
+            self.known[key] = self._evaluated(solution)
+        return self.known[key]
+
+    def _evaluated(self, solution: Solution) -> Number:
         function, found = self.model.functions["cost"], None
         if self.size > FEW and self.compiled is not None:
             found = self.compiled(self, solution)
