@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 #: What a problem of one's own is named by.
-_SPEC = re.compile(r"\.py(:\w+)?$")
+_SPEC = re.compile(r"\.py:\w+$")
 
 #: What `solve` takes: a file, an instance, a problem without data, or data: a mapping with the keys of the
 #: JSON form, or an array.
@@ -129,15 +129,21 @@ def read_each(
         If a setting is none of the problems'.
     """
     form = _reading(reading)
-    if problem is None and (own := next((path for path in map(str, paths) if _SPEC.search(path)), None)):
-        problem = own
     owner = None if problem is None else find_problem(problem)
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
     for path in map(str, paths):
         begin = time.monotonic()
         try:
-            found = read_each_record(_records(path, owner, form, seen), owner, settings or {})
+            its: Problem[Any] | None = owner
+            if path == problem or names_problem(path):
+                # Some problems are their parameters: a name and --set a=1 is all there is to know.
+                named = find_problem(path)
+                its = owner or named
+                records: list[Any] = [Record({"problem": named.name}, Source(path, "", ""))]
+            else:
+                records = _records(path, owner, form, seen)
+            found = read_each_record(records, its, settings or {})
         except NsaError as error:
             tasks.append(Unread(path, error))
             continue
@@ -157,16 +163,13 @@ def read_each(
 
 def names_problem(path: str) -> bool:
     """Tell the name of a problem from that of a file."""
-    return (path in builtin_names() and not os.path.exists(path)) or _SPEC.search(path) is not None
+    return (path in builtin_names() or _SPEC.search(path) is not None) and not os.path.exists(path)
 
 
 def _records(
     path: str, problem: Problem[Any] | None, reading: Reading, seen: set[tuple[Path, ...]]
 ) -> list[Record | InputError]:
-    """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
-    if names_problem(path):
-        # Some problems are their parameters: a name and --set a=1 is all there is to know.
-        return [Record({"problem": (problem or find_problem(path)).name}, Source(path, "", ""))]
+    """Read the records of a path, which may be a file, or a part of a set of files."""
     parts = None if path == "-" else find_set(Path(path), problem)
     if parts is None:
         return read_records(read_source(path, reading), problem)

@@ -365,7 +365,7 @@ def test_a_problem_without_data_needs_no_file(nsa, tmp_path, monkeypatch):
     """It is named as a file is, or by the option."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "valley.py").write_text(VALLEY)
-    for words in (["valley.py"], ["valley.py:Valley"], ["-p", "valley.py"]):
+    for words in (["valley.py:Valley"], ["-p", "valley.py"], ["-p", "valley.py:Valley"]):
         done = nsa("solve", *words, "--steps", 100, "--seed", 1)
         assert (done.code, done.json["problem"]) == (0, "valley"), done.err
     assert nsa("check-problem", "valley.py").code == 0

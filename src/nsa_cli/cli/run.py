@@ -204,7 +204,7 @@ class Run:
                                     break
                                 display.add(place, result, known=known)
                                 if not known and not isinstance(result, NsaError):
-                                    late.note(self._tasks[place], result)
+                                    late.note(self._tasks[place], result, self.settings)
                     finally:
                         self._gone.set()
             finally:
