@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Chains, Progress
 from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.core.clock import Clock
+from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
 
 #: Running sums of real energies may be off by this share; what seems to be reached is evaluated exactly.
@@ -236,7 +237,12 @@ def run_chains(
         last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
         temperatures = schedule.temperatures(chains.step, last)
         before = chains.step
-        chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
+        try:
+            chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
+        except NsaError:
+            if clock.asked():  # the signal went to the user's simulator, too
+                return End("interrupted", watch.reached)
+            raise
         if on_progress is not None:
             on_progress(_progress(chains, schedule, float(temperatures[-1])))
     return End("steps", watch.reached)

@@ -136,10 +136,10 @@ class AdaptedProblem(Problem[UserInstance]):
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 
-    def try_out(self, instance: UserInstance) -> None:
+    def try_out(self, instance: UserInstance, seconds: float) -> None:
         from nsa_cli.user.check import check_first_moves
 
-        check_first_moves(instance)
+        check_first_moves(instance, seconds)
 
     def try_again(self, instance: UserInstance, solution: Solution, energy: float) -> None:
         from nsa_cli.user.check import check_sum

@@ -17,8 +17,8 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
-#: Moves that are looked at in every run, and seconds that this may take.
-FIRST, _SECONDS = 8, 0.2
+#: Moves that are looked at in every run.
+FIRST = 8
 
 #: Seconds in which a case is sought that explains a sum, and moves from a solution.
 _LONGEST, _WALK = 1.0, 20
@@ -174,7 +174,7 @@ def close(said: float, expected: float, *sizes: float) -> bool:
 CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
 
 
-def check_first_moves(instance: UserInstance) -> None:
+def check_first_moves(instance: UserInstance, seconds: float) -> None:
     """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
 
     Raises
@@ -182,7 +182,7 @@ def check_first_moves(instance: UserInstance) -> None:
     MistakeError
         If a move leads to no solution, or its change of cost is wrong.
     """
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + seconds
     for state in walk(instance, FIRST):
         for check in CHECKS[:4]:
             check(state)

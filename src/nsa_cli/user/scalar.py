@@ -28,8 +28,8 @@ _MOST = 4096
 #: Seconds in which costs of lists and of arrays are compared.
 _MOMENT = 0.002
 
-#: Seconds of a search.
-_SECONDS = 2.0
+#: Seconds of a search, and steps of one at least.
+_SECONDS, _FEW = 2.0, 100
 
 #: Seconds of steps that tell the pace.
 _LOOK = 0.05
@@ -354,12 +354,19 @@ class PlainChains:
 
 
 def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
-    """Choose the steps of one chain that fit into some seconds, by its pace in a moment."""
+    """Choose the steps of one chain that fit into some seconds, by its pace in a moment.
+
+    A few steps descend: to choose temperatures would take as many.
+    """
+    began = time.monotonic()
     chains = PlainChains([instance], instance.typical[None], np.zeros(1, np.int64), 1.0)
-    steps, pace, end = 1, 0.0, time.monotonic() + _LOOK
-    while not pace or time.monotonic() < end:
+    pace, steps, end = 1 / (time.monotonic() - began), 1, began + _LOOK
+    while time.monotonic() < end:
         began = time.monotonic()
         chains.advance(np.ones(steps))
         pace = max(pace, steps / (time.monotonic() - began))  # other threads may have been at work
         steps = max(int(pace * _LOOK / 8), 1)
-    return Budget(max(int(pace * (_SECONDS if seconds is None else seconds)), 100), 1.0, 0.01, auto=True)
+    steps = int(pace * (_SECONDS if seconds is None else seconds))
+    if steps < _FEW:
+        return Budget(steps if seconds is not None else _FEW, COLD, COLD)
+    return Budget(steps, 1.0, 0.01, auto=True)
