@@ -200,17 +200,3 @@ class Pilot:
         else:
             self._end += self._level.share
             self._tally = chains.counting()
-
-
-def range_of(chains: Counted, steps: int) -> Range | None:
-    """Find the range by so much of a run of some steps as that takes; the chains are used up."""
-    look = looking()
-    level = next(look)
-    while True:
-        tally = chains.counting()
-        chains.advance(np.full(max(round(level.share * steps), 1), level.temperature))
-        try:
-            level = look.send(tally)
-        except StopIteration as end:
-            found: Range | None = end.value
-            return found
