@@ -29,9 +29,9 @@ _UNIT_SHARE, _UNIT_MOST, _LEVEL_SHARE, _SECOND_SHARE = 0.002, 0.05, 0.0025, 0.1
 #: Levels of the first look before it may end.
 _LEAST_LEVELS = 6
 
-#: Shares of the reversible heat above the first temperature and below the last one. Measured with `_DILATION`
-#: on quadratic assignment, vehicle routes and timetables of exams at a quarter of a second and two: .2 and .02
-#: are worse in seven of eight, for they are too cold now and then.
+#: Shares of the reversible heat above the first temperature and below the last one. On quadratic assignment,
+#: vehicle routes and timetables of exams, at a quarter of a second and at two, .2 and .02 are worse in five
+#: cells of six, for they are too cold now and then.
 _ABOVE, _BELOW = 0.1, 0.05
 
 #: Power of the share of worsening moves that are made: where few are, everything takes longer.
