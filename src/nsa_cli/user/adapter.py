@@ -22,7 +22,6 @@ from nsa_cli.user.model import Model
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
-    from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 
 #: Nanoseconds of all steps of a default run, and its chains.
@@ -141,12 +140,6 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
-
-    def large_step(self) -> UserLargeStep:
-        """Kicks and descents by the problem's own moves."""
-        from nsa_cli.user.large_step import UserLargeStep
-
-        return UserLargeStep(self.model)
 
 
 def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:
