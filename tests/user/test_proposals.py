@@ -14,7 +14,7 @@ from nsa_cli.kernels.draws import LANES
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import as_problem, find_problem
-from nsa_cli.user.kernels.rules import CHOICE_BITS, CHOICE_MASK
+from nsa_cli.user.kernels.rules import CHOICE_BITS, CHOICE_MASK, TRIES
 from nsa_cli.user.scalar import PlainMove, Scalars
 
 from user_problems import ALL, QAP, Jobs, Teams
@@ -36,9 +36,12 @@ def drawn(s: Scalars, x: Any, u: Any) -> PlainMove | None:
     kind = int(u[0] * len(s.model.moves)) if s.model.several else 0
     m, chosen = s.model.moves[kind], ()
     for k in range(len(m.choices)):
-        share = u[m.first + k] * s.count(m, k)
-        c = int(share)
-        if not s.is_allowed(x, m, chosen, c):
+        for t in range(TRIES):
+            share = u[m.first + k + 1024 * t] * s.count(m, k)
+            c = int(share)
+            if s.is_allowed(x, m, chosen, c):
+                break
+        else:
             allowed = [other for other in range(s.count(m, k)) if s.is_allowed(x, m, chosen, other)]
             if not allowed:
                 return None
@@ -55,7 +58,7 @@ def test_uniform_proposals_are_those_of_plain_python(cls: Any) -> None:
     for size in (2, 5, 17):
         chains, instances = chains_of(as_problem(cls), size, layouts.uniform())
         for step, heat in enumerate(HEATS):
-            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, chains.choices + 1)
+            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, 1024 * TRIES)
             proposals = chains.record(np.array([heat]))
             for row, (instance, x) in enumerate(zip(instances, before, strict=True)):
                 s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()

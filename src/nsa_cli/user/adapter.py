@@ -109,6 +109,8 @@ class AdaptedProblem(Problem[UserInstance]):
         instance = UserInstance(**head, model=self.model, data=named, compiled=_compiled_cost)
         if (got := instance.counts.max()) > (most := 1 << CHOICE_BITS):
             raise DataError(f"expected at most {most} candidates of a choice, got {got}")
+        if (why := instance.misfit()) is not None:
+            raise DataError(why)
         return instance
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:

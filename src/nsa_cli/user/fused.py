@@ -45,16 +45,16 @@ def fused_of(model: Model) -> Fused:
     """Make the kernel of a problem."""
     width = len(model.cls.feature_names) if model.learns else 0
     # Candidates of any choice, and scratch, of the instances so far: more room than a batch needs is no harm.
-    most = [1, 0]
+    most: list[Any] = [1, [0] * len(model.scratch)]
 
     def arrays(instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
         batch = arrays_of(model, instances, unit)
-        most[:] = max(most[0], int(batch.counts.max())), max(most[1], batch.room)
+        most[:] = max(most[0], int(batch.counts.max())), np.maximum(most[1], batch.room)
         return batch
 
     return Fused(
         arrays=arrays,
-        workspace=lambda x: _workspace(x, width, *most),
+        workspace=lambda x: _workspace(model, x, width, *most),
         draws=model.choices,
         policies={"paper": lambda *parts: Learnt(parts[:-1], parts[-1])} if width else {},
         features={"paper": (0,) * model.several + (width,) * (model.choices - model.several)}
@@ -63,13 +63,13 @@ def fused_of(model: Model) -> Fused:
     )
 
 
-def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
-    """Allocate for a chain, with features of so many candidates."""
+def _workspace(model: Model, x: Any, width: int, widest: int, room: Sequence[int]) -> Work:
+    """Allocate for a chain, with features of so many candidates, and work arrays of some sizes."""
     padded = slots.blocks_of(widest) * LANES if width else LANES
     return Work(
         np.zeros(x.shape, x.dtype),
         np.zeros(x.shape, x.dtype),
-        np.zeros(room),
+        model.work(room),
         np.zeros(3),
         np.full(2, -1, np.int64),
         slots.never(padded),
@@ -85,7 +85,7 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
     Nothing is compiled before it is called.
     """
-    made, row = row_of((*model.keys, "scale"), owner_of(model), scratch=model.scratch is not None)
+    made, row = row_of((*model.keys, "scale"), owner_of(model), tuple(model.scratch))
     return made, rules_of(model, row), rules_of(model, row, checked=True)
 
 
@@ -101,14 +101,14 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     given = scales.view()  # read-only from the start: kernels are compiled for that, too
     for array in (*stacks, given):
         array.setflags(write=False)
-    room = () if model.scratch is None else (np.zeros(0),)  # each chain has its own
+    none = model.work([0] * len(model.scratch))  # each chain has its own
     batch = UserArrays(
-        made(*stacks, given, *room),
+        made(*stacks, given, *none),
         which,
         scales[which],
         np.stack([i.counts for i in unique]),
         len(model.moves),
-        max(i.room for i in unique),
+        tuple(map(max, zip(*(i.room for i in unique), strict=True))),
         rules,
     )
     if unique[0].size <= FEW:
@@ -141,7 +141,7 @@ def _walked(
     """Make some random moves from each of some solutions, with indices checked; see `walk` for the rest."""
     one, rows = batch._replace(rules=_compiled(model)[2]), len(x)
     changes, sums = np.full((rows, moves), np.nan), np.zeros((rows, 2))
-    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
+    walk(one, _workspace(model, x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
     return changes, sums
 
 

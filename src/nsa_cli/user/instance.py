@@ -87,14 +87,21 @@ class UserInstance(Instance):
         return np.array(counts, dtype=np.int64)
 
     def given(self) -> SimpleNamespace:
-        """Give the data as a user's functions get them, with `scratch` of this call's own."""
-        room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
-        return SimpleNamespace(**vars(self.data), **room)
+        """Give the data as a user's functions get them, with work arrays of this call's own."""
+        work = zip(self.model.scratch, self.model.work(self.room), strict=True)
+        return SimpleNamespace(**vars(self.data), **dict(work))
 
     @functools.cached_property
-    def room(self) -> int:
-        """Numbers that ``data.scratch`` holds."""
-        return 0 if self.model.scratch is None else self.count(self.model.scratch, "scratch")
+    def room(self) -> tuple[int, ...]:
+        """Elements of each work array."""
+        return tuple(self.count(count, name) for name, (count, _) in self.model.scratch.items())
+
+    def misfit(self) -> str | None:
+        """Tell why the data have no solution of the problem's kind."""
+        for name, count in self.model.kind.counts.items():
+            if count is not None:
+                self.count(count, f"solution: {name}")
+        return self.model.kind.misfit(self.size, self.data)
 
     def start(self, draws: Draws) -> Solution:
         """Make a first solution: by the user's function, or a random one.

@@ -61,7 +61,7 @@ class UserLargeStep:
             tolerance, counts = _ROUNDING * scale, batch.counts[which]
             moves = MoveSet(batch.data, which, counts, firsts, batch.rules, most, scale, tolerance)
             solution, before, best, spare = (np.array(first, order="C") for _ in range(4))
-            scratch, numbers, weighed = np.zeros(batch.room), np.zeros(3), np.full(2, -1, np.int64)
+            scratch, numbers, weighed = self._model.work(batch.room), np.zeros(3), np.full(2, -1, np.int64)
             energies = np.full(2, np.nan)
             chain = MoveChain(solution, before, best, spare, energies, scratch, numbers, weighed)
             runs.append(LargeStepRun(moves, chain, chain.x.copy, chain.best.copy))

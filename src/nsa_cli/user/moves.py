@@ -120,6 +120,10 @@ def _another(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
     return candidate != chosen[0]
 
 
+def _different(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    return chosen[0] < 0 or x[chosen[0]] != x[candidate]
+
+
 def _swap(data: Any, x: Any, move: Any) -> None:
     i, j = move
     kept = x[i]
@@ -170,8 +174,8 @@ _FROM_TO = {"element": elements, "place": elements}
 _ENDS = {"begin": elements, "end": elements}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
-#: Two elements change places: ``move`` is ``(i, j)``.
-swap = MoveType("swap", _TWO, _swap, _another, _ORDERS)
+#: Two different elements change places, of a set one that is in it and one that is not: ``move`` is ``(i, j)``.
+swap = MoveType("swap", _TWO, _swap, _different, _ORDERS)
 
 #: An element goes from position i to position j, those between move up: ``(i, j)``.
 insert = MoveType("insert", _FROM_TO, _insert, _another, _ORDERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ from nsa_cli.user.calls import call, mistake, number_of
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.moves import Normal
+
+#: What work arrays of whole numbers hold before a call.
+_RUBBISH = cycle((1 << 40, 1 - (1 << 40)))
 
 #: Draws of a candidate before all are looked at.
 _TRIES = 8
@@ -50,8 +54,9 @@ class Scalars:
         self.data = instance.given()
 
     def _named(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        if self.model.scratch is not None:
-            self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
+        for name in self.model.scratch:  # so that nobody counts on what was there
+            array = getattr(self.data, name)
+            array.fill(np.nan if array.dtype.kind == "f" else next(_RUBBISH))
         return call(function, self.model.name_of(function), self.data, *arguments)
 
     def cost(self, x: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -35,6 +35,15 @@ class SolutionKind(ABC):
 
     size: Count
     dtype: ClassVar[Any]
+
+    @property
+    def counts(self) -> dict[str, Count]:
+        """The numbers that it is declared with, by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def misfit(self, size: int, data: Any) -> str | None:
+        """Tell why there is no solution of the kind for an instance's data; None if there is one."""
+        return None
 
     @abstractmethod
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
@@ -68,15 +77,30 @@ class Permutation(SolutionKind):
 
 @dataclass(frozen=True)
 class Subset(SolutionKind):
-    """For each of N elements whether it is in the set."""
+    """For each of N elements whether it is in the set.
 
+    Attributes
+    ----------
+    exactly : Count, optional
+        How many are; any number by default.
+    """
+
+    exactly: Count | None = None
     dtype = np.bool_
 
+    def misfit(self, size: int, data: Any) -> str | None:
+        wanted = 0 if self.exactly is None else count_of(self.exactly, data)
+        return f"expected at most the {size} elements in the set, got {wanted}" if wanted > size else None
+
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
-        return draws(size) < 0.5
+        if self.exactly is None:
+            return draws(size) < 0.5
+        return np.argsort(np.argsort(draws(size))) < count_of(self.exactly, data)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        return None
+        if self.exactly is None or x.sum() == (wanted := count_of(self.exactly, data)):
+            return None
+        return f"expected {wanted} elements in the set, got {int(x.sum())}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +130,7 @@ class Reals(SolutionKind):
     Attributes
     ----------
     low, high : float or str
-        A number, or a key whose number it is.
+        A number, or a key: of a number, or of a list with one for each variable.
     """
 
     low: float | str
@@ -118,10 +142,24 @@ class Reals(SolutionKind):
             if not isinstance(bound, str) and not math.isfinite(bound):
                 raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
 
-    def box(self, data: Any) -> tuple[float, float]:
-        """Evaluate the bounds."""
+    @property
+    def counts(self) -> dict[str, Count]:
+        return {"size": self.size}
+
+    def box(self, data: Any) -> tuple[Any, Any]:
+        """Evaluate the bounds: numbers, or arrays of one for each variable."""
         low, high = (getattr(data, b) if isinstance(b, str) else b for b in (self.low, self.high))
-        return float(low), float(high)
+        return low, high
+
+    def misfit(self, size: int, data: Any) -> str | None:
+        low, high = self.box(data)
+        for name, bound in (("low", low), ("high", high)):
+            if np.shape(bound) not in ((), (size,)):
+                return f"{name}: expected a number or a list of {size}, got one of shape {np.shape(bound)}"
+        if (wrong := np.broadcast_to(low > high, size)).any():
+            low, high = (np.broadcast_to(bound, size)[wrong.argmax()] for bound in (low, high))
+            return f"expected low <= high, got {low} and {high} of element {wrong.argmax()}"
+        return None
 
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
         low, high = self.box(data)
@@ -131,19 +169,20 @@ class Reals(SolutionKind):
         return _outside(x, *self.box(data))
 
 
-def _outside(x: Any, low: float, high: float) -> str | None:
+def _outside(x: Any, low: Any, high: Any) -> str | None:
     """Name the first number that is not between two bounds, if there is one."""
     wrong = ~((x >= low) & (x <= high))
     if not wrong.any():
         return None
     at = int(wrong.argmax())
+    low, high = (np.broadcast_to(bound, x.shape)[at] for bound in (low, high))
     return f"expected numbers from {low:.15g} to {high:.15g}, got {x[at]} of element {at}"
 
 
 #: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
 permutation = Permutation
 
-#: Solutions that choose among N elements, bool[N]: ``subset(size)``.
+#: Solutions that choose among N elements, bool[N]: ``subset(size)``, ``subset(size, exactly=k)``.
 subset = Subset
 
 #: Solutions that give each of N elements a number from 0 to K - 1: ``assignment(size, values)``.

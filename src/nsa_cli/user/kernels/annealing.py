@@ -28,8 +28,8 @@ class UserArrays(NamedTuple):
         Candidates of each choice, as in `Model.choice_names`.
     kinds : int
         Types of moves.
-    room : int
-        Numbers that ``data.scratch`` holds.
+    room : tuple of int
+        Elements of each work array.
     rules : Rules
     """
 
@@ -38,7 +38,7 @@ class UserArrays(NamedTuple):
     scale: NDArray[np.float64]
     counts: NDArray[np.int64]
     kinds: int
-    room: int
+    room: tuple[int, ...]
     rules: Rules
 
 
@@ -56,8 +56,8 @@ class Work(NamedTuple):
     ----------
     x, spare : array[N]
         The solution, and room for another.
-    scratch : float64[R]
-        See `nsa_cli.user.problem.UserProblem`.
+    scratch : tuple of array
+        Work arrays, see `nsa_cli.user.problem.UserProblem`.
     numbers : float64[3]
         See `nsa_cli.user.kernels.rules.NOW`.
     weighed : int64[2]
@@ -73,7 +73,7 @@ class Work(NamedTuple):
 
     x: NDArray[Any]
     spare: NDArray[Any]
-    scratch: NDArray[np.float64]
+    scratch: tuple[NDArray[Any], ...]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
     needs: NDArray[np.int64]
@@ -83,7 +83,7 @@ class Work(NamedTuple):
 
 
 @inlined
-def data_of(batch: UserArrays, row: int, scratch: NDArray[np.float64]) -> Any:
+def data_of(batch: UserArrays, row: int, scratch: Any) -> Any:
     """Give the data of a chain's instance as a user's functions get them."""
     return batch.rules.row(batch.data, batch.which[row], scratch)
 

@@ -62,7 +62,7 @@ class MoveChain(NamedTuple):
         The current solution, the one before the kick, the best one.
     energies : float64[2]
         The energies of the first two.
-    spare, scratch, numbers, weighed : array
+    spare, scratch, numbers, weighed : array, tuple of array
         Scratch space, see `nsa_cli.user.kernels.annealing.Work`.
     """
 
@@ -71,7 +71,7 @@ class MoveChain(NamedTuple):
     best: NDArray[Any]
     spare: NDArray[Any]
     energies: NDArray[np.float64]
-    scratch: NDArray[np.float64]
+    scratch: tuple[NDArray[Any], ...]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
 

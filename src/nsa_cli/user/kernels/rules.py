@@ -22,6 +22,9 @@ from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 #: Choices of a move at most, and bits of a candidate of a choice: a move is packed into 63 bits.
 MOST_CHOICES, CHOICE_BITS = 3, 21
 
+#: Draws of a candidate before the allowed ones are counted, and how far apart their numbers are.
+TRIES, _APART = 32, 1 << 10
+
 #: The bits of one choice.
 CHOICE_MASK = (1 << CHOICE_BITS) - 1
 
@@ -87,7 +90,7 @@ class _MoveChoices(NamedTuple):
     fits: list[Any]
 
 
-def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Function[Any]]:
+def row_of(keys: Sequence[str], owner: Any, scratch: Sequence[str]) -> tuple[type, Function[Any]]:
     """Make the class of a batch's data, and the function `Rules.row`.
 
     Parameters
@@ -95,12 +98,12 @@ def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Fun
     keys : sequence of str
         Of arrays with one row an instance.
     owner : nsa_cli.kernels.toolchain.kept.Owner
-    scratch : bool
-        Whether there is an array ``scratch``, too.
+    scratch : sequence of str
+        Names of work arrays.
     """
-    room = ("scratch",) if scratch else ()
-    made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
-    text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
+    made: Any = namedtuple("Data", (*keys, *scratch))  # type: ignore[misc]  # a user's keys
+    parts = [*(f"data.{key}[i]" for key in keys), *(f"scratch[{k}]" for k in range(len(scratch)))]
+    text = f"lambda data, i, scratch: Data({', '.join(parts)})"
     written = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
     return made, Function(written, inline=True, owner=owner)
 
@@ -225,18 +228,20 @@ def _applying(apply: Any, choices: _MoveChoices) -> Any:
 def _proposing(choices: _MoveChoices) -> Any:
     """Make the uniform proposal of a type of moves, see `Rules.propose`.
 
-    Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so
-    these are as likely as each other, and no list of them is made as a rule.
+    Where some draws are forbidden, the digits behind the last one's point choose among all that are allowed:
+    so these are as likely as each other, and as a rule they are not counted.
     """
 
     def choosing(s: int) -> Any:
         fits, place, shift = choices.fits[s], choices.first + s, s * CHOICE_BITS
 
         def choose(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
-            share = uniform(at, place) * counts[place]
-            c = np.int64(share)
-            if fits(data, x, code, c):
-                return code | c << shift
+            share, c = 0.0, np.int64(0)
+            for k in range(TRIES):
+                share = uniform(at, place + k * _APART) * counts[place]
+                c = np.int64(share)
+                if fits(data, x, code, c):
+                    return code | c << shift
             rest, open_ = share - c, 0
             for k in range(counts[place]):
                 open_ += fits(data, x, code, np.int64(k))
