@@ -118,8 +118,8 @@ class UserInstance(Instance):
         what = model.name_of(make)
         found = call(make, what, self.given(), draws)
         try:
-            start = np.asarray(found)
-        except ValueError:  # lists of unequal lengths
+            start = model.kind.read(found)
+        except (ValueError, TypeError, IndexError):  # lists of unequal lengths
             start = np.empty((), dtype=object)
         if start.ndim != 1 or start.dtype.kind not in "biuf":
             raise mistake(make, what, f"an array of {self.size} numbers", found)
@@ -195,10 +195,10 @@ class UserInstance(Instance):
 
     def wrong_form(self, x: NDArray[Any]) -> str | None:
         """Tell why an array is no solution of the problem's kind."""
-        if x.shape != (self.size,):
-            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
-            return f"expected {self.size} numbers, got {got}"
         kind = self.model.kind
+        if x.shape != ((length := kind.length(self.size, self.data)),):
+            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
+            return f"expected {length} numbers, got {got}"
         if kind.dtype is not np.float64 and x.dtype.kind == "f" and not (x == np.floor(x)).all():
             return "expected whole numbers"
         if kind.dtype is np.bool_ and not np.isin(x, (0, 1)).all():
@@ -210,12 +210,12 @@ class UserInstance(Instance):
         return {"problem": self.model.name, **self.head(), **lists}
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [int(x) if isinstance(x, bool) else x for x in solution.tolist()]
+        return self.model.kind.written(solution)
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         like = shown(self.to_ids(self.typical))
         try:
-            solution = np.array(ids)
+            solution = self.model.kind.read(ids)
             if solution.dtype.kind not in "biuf":
                 solution = solution.astype(np.float64)
         except (ValueError, TypeError, OverflowError):

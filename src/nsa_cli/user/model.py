@@ -86,7 +86,7 @@ class Model:
         self.cls, self.spec, self.home = cls, spec, home
         self._require("name", str, "a text")
         self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
-        self._require("solution", SolutionKind, "permutation(…), subset(…), assignment(…) or reals(…)")
+        self._require("solution", SolutionKind, "permutation(…), routes(…), subset(…), assignment(…) or reals(…)")
         self._require("moves", tuple, "a tuple of moves, such as (swap,)")
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys

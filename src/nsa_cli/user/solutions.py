@@ -45,6 +45,18 @@ class SolutionKind(ABC):
         """Tell why there is no solution of the kind for an instance's data; None if there is one."""
         return None
 
+    def length(self, size: int, data: Any) -> int:
+        """Count the numbers of the array."""
+        return size
+
+    def written(self, x: Any) -> list[Any]:
+        """Give a solution as JSON has it."""
+        return [int(value) if isinstance(value, bool) else value for value in x.tolist()]
+
+    def read(self, written: Any) -> Any:
+        """Make an array of that; raises ValueError if it is something else."""
+        return np.array(written)
+
     @abstractmethod
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
         """Make a random solution; ``draws(n)`` gives float64[n], uniform in (0, 1)."""
@@ -64,15 +76,73 @@ class Permutation(SolutionKind):
         return np.argsort(draws(size), kind="stable").astype(np.int64)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        seen = np.zeros(len(x), np.int64)
-        for value in x.tolist():
-            if not 0 <= value < len(x):
-                return f"expected each number from 0 to {len(x) - 1} once, got {value}"
-            seen[value] += 1
-        if (seen == 1).all():
-            return None
-        twice = int((seen > 1).argmax())
-        return f"expected each number from 0 to {len(x) - 1} once, got {twice} {seen[twice]} times"
+        return _not_once(x)
+
+
+def _not_once(x: Any) -> str | None:
+    """Tell why an array does not have each number from 0 on once."""
+    seen = np.zeros(len(x), np.int64)
+    for value in x.tolist():
+        if not 0 <= value < len(x):
+            return f"expected each number from 0 to {len(x) - 1} once, got {value}"
+        seen[value] += 1
+    if (seen == 1).all():
+        return None
+    twice = int((seen > 1).argmax())
+    return f"expected each number from 0 to {len(x) - 1} once, got {twice} {seen[twice]} times"
+
+
+@dataclass(frozen=True)
+class Routes(SolutionKind):
+    """Each of N customers once, on one of V routes, which may be empty.
+
+    An array of the customers, one route after the other, then of the places where the routes begin, and N:
+    see `route`. JSON has a list for each route.
+
+    Attributes
+    ----------
+    vehicles : Count
+        V.
+    """
+
+    vehicles: Count
+    dtype = np.int64
+
+    @property
+    def gaps(self) -> Callable[[Any], int]:
+        """Places where a customer can be put: before each, and at the end of each route."""
+        return lambda data: int(count_of(self.size, data) + count_of(self.vehicles, data))
+
+    def length(self, size: int, data: Any) -> int:
+        return int(size + count_of(self.vehicles, data) + 1)
+
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        vehicles = count_of(self.vehicles, data)
+        found = draws(size) * vehicles
+        order = np.argsort(found, kind="stable")
+        return np.concatenate([order, np.searchsorted(found[order], np.arange(vehicles + 1))])
+
+    def why_not(self, data: Any, x: Any) -> str | None:
+        begins = x[-count_of(self.vehicles, data) - 1 :]
+        customers = x[: -len(begins)]
+        if begins[0] != 0 or begins[-1] != len(customers) or (np.diff(begins) < 0).any():
+            return f"expected where routes begin, from 0 to {len(customers)}, got {begins.tolist()}"
+        return _not_once(customers)
+
+    def written(self, x: Any) -> list[Any]:
+        return [route(x, v).tolist() for v in range(len(x) - x[-1] - 1)]
+
+    def read(self, written: Any) -> Any:
+        if np.ndim(written[0]) == 0:
+            return np.array(written)
+        ends = np.cumsum([len(customers) for customers in written])
+        return np.concatenate([*map(np.array, written), [0], ends]).astype(np.int64, casting="same_kind")
+
+
+def route(x: Any, vehicle: int) -> Any:
+    """Give the customers on a route of a solution, in their order."""
+    begin = x[-1] + vehicle
+    return x[x[begin] : x[begin + 1]]
 
 
 @dataclass(frozen=True)
@@ -181,6 +251,9 @@ def _outside(x: Any, low: Any, high: Any) -> str | None:
 
 #: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
 permutation = Permutation
+
+#: Solutions that put N customers on V routes: ``routes(size, vehicles)``.
+routes = Routes
 
 #: Solutions that choose among N elements, bool[N]: ``subset(size)``, ``subset(size, exactly=k)``.
 subset = Subset
