@@ -37,7 +37,7 @@ def drawn(s: Scalars, x: Any, u: Any) -> PlainMove | None:
     m, chosen = s.model.moves[kind], ()
     for k in range(len(m.choices)):
         for t in range(TRIES):
-            share = u[m.first + k + 1024 * t] * s.count(m, k)
+            share = u[m.first + k + t * (s.model.choices + 1)] * s.count(m, k)
             c = int(share)
             if s.is_allowed(x, m, chosen, c):
                 break
@@ -58,7 +58,7 @@ def test_uniform_proposals_are_those_of_plain_python(cls: Any) -> None:
     for size in (2, 5, 17):
         chains, instances = chains_of(as_problem(cls), size, layouts.uniform())
         for step, heat in enumerate(HEATS):
-            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, 1024 * TRIES)
+            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, (chains.choices + 1) * TRIES)
             proposals = chains.record(np.array([heat]))
             for row, (instance, x) in enumerate(zip(instances, before, strict=True)):
                 s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()

@@ -35,6 +35,8 @@ class UserInstance(Instance):
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
+    weights : list of float
+        The weight of a violation to begin with, once it is known.
     compiled : callable, optional
         Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
@@ -42,6 +44,7 @@ class UserInstance(Instance):
     model: Model
     data: SimpleNamespace
     scales: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
@@ -177,14 +180,27 @@ class UserInstance(Instance):
 
     @property
     def may_be_infeasible(self) -> bool:
-        return self.model.function("check") is not None
+        return any(self.model.function(name) for name in ("check", "violation"))
 
     def fault(self, solution: Solution) -> str | None:
         return self.wrong_form(np.asarray(solution))
 
+    def breach(self, solution: Solution) -> Number:
+        """Evaluate the user's violation: 0 where no rule is broken, or there is none."""
+        function = self.model.function("violation")
+        if function is None:
+            return 0
+        found = call(function, self.model.name_of(function), self.given(), solution)
+        value = self._finite(found, function, "a number")
+        if value < 0:
+            raise mistake(function, self.model.name_of(function), "a number >= 0", f"{value}")
+        return value
+
     def violation(self, solution: Solution) -> str | None:
         if (why := self.fault(solution)) is not None:
             return why
+        if (value := self.breach(solution)) > 0:
+            return f"the violation is {value:.15g}, expected 0"
         check = self.model.function("check")
         if check is None:
             return None

@@ -59,9 +59,10 @@ class UserLargeStep:
         runs = []
         for which, scale, first in zip(batch.which, batch.scale.tolist(), x, strict=True):
             tolerance, counts = _ROUNDING * scale, batch.counts[which]
-            moves = MoveSet(batch.data, which, counts, firsts, batch.rules, most, scale, tolerance)
+            known = float(self._model.function("violation") is None)
+            moves = MoveSet(batch.data, which, counts, firsts, batch.rules, known, most, scale, tolerance)
             solution, before, best, spare = (np.array(first, order="C") for _ in range(4))
-            scratch, numbers, weighed = self._model.work(batch.room), np.zeros(3), np.full(2, -1, np.int64)
+            scratch, numbers, weighed = self._model.work(batch.room), np.zeros(5), np.full(2, -1, np.int64)
             energies = np.full(2, np.nan)
             chain = MoveChain(solution, before, best, spare, energies, scratch, numbers, weighed)
             runs.append(LargeStepRun(moves, chain, chain.x.copy, chain.best.copy))

@@ -25,6 +25,7 @@ from nsa_cli.user.solutions import Count, Reals, SolutionKind
 #: Functions of a problem and their parameters, required ones first.
 FUNCTIONS = {
     "cost": ("data", "x"),
+    "violation": ("data", "x"),
     "delta": ("data", "x", "move"),
     "allowed": ("data", "x", "chosen", "candidate"),
     "features": ("data", "x", "chosen", "candidate", "temperature"),
@@ -86,7 +87,9 @@ class Model:
         self.cls, self.spec, self.home = cls, spec, home
         self._require("name", str, "a text")
         self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
-        self._require("solution", SolutionKind, "permutation(…), routes(…), subset(…), assignment(…) or reals(…)")
+        self._require(
+            "solution", SolutionKind, "permutation(…), routes(…), subset(…), assignment(…) or reals(…)"
+        )
         self._require("moves", tuple, "a tuple of moves, such as (swap,)")
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys
@@ -163,7 +166,7 @@ class Model:
         for key in self.keys:
             if not isinstance(key, str) or not key.isidentifier() or keyword.iskeyword(key):
                 raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
-            if key.startswith("_") or key in ("scale", "scratch", *self.scratch):
+            if key.startswith("_") or key in ("scale", "violation_weight", "scratch", *self.scratch):
                 raise self._fail(f"keys: {key!r} is taken; give it another name")
         self._check_scratch()
         counts = [("solution", getattr(self.kind, field.name)) for field in fields(self.kind)]

@@ -262,7 +262,7 @@ _ROUTE = {"first": elements, "more": 3, "gap": _GAPS}
 _CUTS = {"begin": _GAPS, "end": _GAPS}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
-#: Two different elements change places, of a set one that is in it and one that is not: ``move`` is ``(i, j)``.
+#: Two different elements change places, of a set one that is in it and one that is not: ``(i, j)``.
 swap = MoveType("swap", _TWO, _swap, _different, (*_ORDERS, Routes))
 
 #: An element goes from position i to position j, those between move up: ``(i, j)``.

@@ -72,6 +72,7 @@ class UserProblem:
     check: ClassVar[Callable[..., Any] | None] = None
     bound: ClassVar[Callable[..., Any] | None] = None
     cost: ClassVar[Callable[..., Any]]
+    violation: ClassVar[Callable[..., Any] | None] = None
     delta: ClassVar[Callable[..., Any] | None] = None
     allowed: ClassVar[Callable[..., Any] | None] = None
     features: ClassVar[Callable[..., Any] | None] = None

@@ -37,6 +37,8 @@ class MoveSet(NamedTuple):
         For each type of moves, the place in `counts` of its first choice.
     rules : nsa_cli.user.kernels.rules.Rules
         The user's functions, compiled.
+    known : float
+        1 if an energy says all that there is to know of a solution, 0 if there are violations.
     most : int
         The most moves of a kick.
     scale, tolerance : float
@@ -48,6 +50,7 @@ class MoveSet(NamedTuple):
     counts: NDArray[np.int64]
     firsts: NDArray[np.int64]
     rules: Rules
+    known: float
     most: int
     scale: float
     tolerance: float
@@ -85,7 +88,7 @@ def data_of(moves: MoveSet, chain: MoveChain) -> Any:
 @uncached
 def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
     """Compute what a move adds to the cost."""
-    chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
+    chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], moves.known
     return moves.rules.delta(kind, data_of(moves, chain), chain.x, code, chain)
 
 
