@@ -219,7 +219,7 @@ class UserInstance(Instance):
             return "expected whole numbers"
         if kind.dtype is np.bool_ and not np.isin(x, (0, 1)).all():
             return "expected 0 or 1 for each element"
-        return kind.why_not(self.data, x)
+        return kind.why_not(self.data, x.astype(kind.dtype))
 
     def record(self) -> dict[str, Any]:
         lists = {key: np.asarray(getattr(self.data, key)).tolist() for key in self.model.keys}

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -136,7 +137,7 @@ class Routes(SolutionKind):
         if np.ndim(written[0]) == 0:
             return np.array(written)
         ends = np.cumsum([len(customers) for customers in written])
-        return np.concatenate([*map(np.array, written), [0], ends]).astype(np.int64, casting="same_kind")
+        return np.concatenate([np.array([*chain.from_iterable(written), 0]), ends])
 
 
 def route(x: Any, vehicle: int) -> Any:
