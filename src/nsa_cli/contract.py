@@ -82,7 +82,7 @@ def faults(
             if found := _faults_of(states):
                 return [], found
             if "check" in done and any(instance.violation(state.moved()) is not None for state in states):
-                mend = "check (which refuses what moves lead to: let the cost have a penalty)"
+                mend = "check (which refuses what moves lead to: measure that by violation)"
                 done[done.index("check")] = mend
         if not states:
             raise MistakeError(f"{problem.model.spec}: no move is allowed, from whatever start")

@@ -255,7 +255,23 @@ def test_a_penalty_keeps_an_answer_feasible(own):
     text = PENALTY.replace("return abs(total)\n", "return abs(total) + 10_000 * max(sum(x) - 1, 0)\n")
     text = text.replace("    def delta(", "    def _delta(")
     assert own(text, "solve").json["status"] == "feasible"
-    assert "check (which refuses what moves lead to: let the cost have a penalty)" in own(text, "check").out
+    assert "check (which refuses what moves lead to: measure that by violation)" in own(text, "check").out
+
+
+def test_the_least_violation_is_written_where_there_is_no_feasible_answer(nsa, tmp_path):
+    """With exit code 3, of the command that checks it, too; the objective is the cost alone."""
+    data, answer = tmp_path / "data.json", tmp_path / "answer.json"
+    distance = [[0, 1, 1], [1, 0, 9], [1, 9, 0]]
+    record = {"distance": distance, "demand": [4, 5], "capacity": 4, "vehicles": 2}
+    data.write_text(json.dumps(record))
+    done = nsa("solve", data, "-p", "examples/routes.py:CVRP", "--steps", 500, "--seed", 1, "-o", answer)
+    assert (done.code, "the answer is infeasible: the violation is 1, expected 0; search" in done.err) == (
+        3,
+        True,
+    )
+    found = json.loads(answer.read_text())
+    assert (found["objective"], sorted(found["solution"])) == (4, [[0], [1]])
+    assert nsa("check", data, answer, "-p", "examples/routes.py:CVRP").code == 3
 
 
 @pytest.mark.parametrize("size", [20, 3000])

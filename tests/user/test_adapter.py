@@ -11,6 +11,7 @@ from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import as_problem, find_problem
 from nsa_cli.user import UserProblem, assignment, flip, permutation, reals, reassign, subset, swap
 from nsa_cli.user.calls import MistakeError
+from nsa_cli.user.check import walk
 
 from user_problems import MAXCUT, Bowl, Jobs, Purses, Row, Teams
 
@@ -103,6 +104,8 @@ def test_data_of_a_users_problem_are_checked():
         (subset("n"), ([0, 2, 0], [0, 1], [0.5, 0, 1])),
         (assignment("n", 2), ([0, 1, 2], [0, -1, 0], [1])),
         (reals("n", 0.0, 1.0), ([0.0, 2.0, 0.5], [0.0], [float("nan"), 0.0, 0.0])),
+        (subset("n", exactly=2), ([0, 1, 0], [1, 1, 1])),
+        (reals("n", "low", "high"), ([0.0, 1.0, 2.5], [0.5, 0.5, 0.5])),
     ],
     ids=lambda k: type(k).__name__,
 )
@@ -113,13 +116,13 @@ def test_answers_of_another_kind_are_refused(kind, wrong):
         (UserProblem,),
         {
             "name": "any",
-            "keys": ("n",),
+            "keys": ("n", "low", "high"),
             "solution": kind,
             "moves": (_any_move(kind),),
             "cost": lambda data, x: 0,
         },
     )
-    instance = as_problem(cls).from_record({"n": 3})
+    instance = as_problem(cls).from_record({"n": 3, "low": [0, 1, 2], "high": [1, 1, 3]})
     assert instance.violation(instance.typical) is None
     for ids in wrong:
         with pytest.raises(nsa.DataError):
@@ -182,9 +185,26 @@ class Loads(UserProblem):
         return most
 
 
-def test_functions_have_scratch():
+class Named(Loads):
+    """The same with an array of whole numbers, and one that is not used."""
+
+    scratch = {"loads": ("machines", int), "rest": (lambda data: 2, float)}
+
+    def cost(data, x):
+        for k in range(data.machines):
+            data.loads[k] = 0
+        for i in range(len(x)):
+            data.loads[x[i]] += data.times[i]
+        most = 0
+        for k in range(data.machines):
+            most = max(most, data.loads[k])
+        return most
+
+
+@pytest.mark.parametrize("cls", [Loads, Named])
+def test_functions_have_scratch(cls):
     """Of each chain's own: threads and instances of other sizes do not disturb each other."""
-    problem = as_problem(Loads)
+    problem = as_problem(cls)
     assert faults(problem)[1] == []
     for size in (7, 12):
         task = nsa.Task(problem, problem.generate(size, np.random.default_rng(size)))
@@ -195,7 +215,7 @@ def test_functions_have_scratch():
 
 
 def test_what_was_in_scratch_is_not_relied_on():
-    """In Python it is NaN before each call, whatever a call has left."""
+    """In Python it is NaN before each call, whatever a call has left; whole numbers change."""
 
     def cost(data, x):
         data.scratch[0] += 1
@@ -204,11 +224,70 @@ def test_what_was_in_scratch_is_not_relied_on():
     found = faults(as_problem(type("Counts", (Loads,), {"cost": cost})))[1]
     assert any("expected a finite number" in str(fault) for fault in found)
 
+    def total(data, x):
+        data.loads[0] += 1
+        return data.loads[0]
+
+    found = faults(as_problem(type("Sums", (Named,), {"cost": total})))[1]
+    assert any("expected the same number each time" in str(fault) for fault in found)
+
+
+class Chosen(UserProblem):
+    """The k cheapest: a choice that a swap makes, for one that goes out comes one in."""
+
+    name = "chosen"
+    keys = ("prices", "k")
+    solution = subset("prices", exactly="k")
+    moves = (swap,)
+
+    def generate(size, rng):
+        return {"prices": rng.integers(1, 100, size), "k": size // 2}
+
+    def cost(data, x):
+        total = 0
+        for i in range(len(x)):
+            if x[i]:
+                total += data.prices[i]
+        return total
+
+
+def test_a_set_of_exactly_k_keeps_its_size():
+    """And each move changes it."""
+    problem = as_problem(Chosen)
+    assert faults(problem)[1] == []
+    instance = problem.generate(30, np.random.default_rng(4))
+    result = nsa.solve(nsa.Task(problem, instance), steps=5_000, chains=2, seed=1)
+    assert result.objective == np.sort(instance.data.prices)[:15].sum()
+    for state in walk(instance, 50):
+        after = state.moved()
+        assert (after.sum(), (after != state.x).sum()) == (15, 2)
+    with pytest.raises(nsa.DataError, match="expected at most the 2 elements in the set, got 3"):
+        problem.from_record({"prices": [1, 2], "k": 3})
+
+
+def test_each_real_number_has_bounds_of_its_own():
+    """Steps never leave them, and reach them."""
+
+    class Box(Bowl):
+        keys = ("centre", "low", "top")
+        solution = reals("centre", "low", "top")
+
+    problem, data = as_problem(Box), {"centre": [0.5, 3.0, -1.0], "low": [0, 0, 0], "top": [1, 2, 0.5]}
+    result = nsa.solve(nsa.Task(problem, problem.from_record(data)), steps=20_000, chains=2, seed=1)
+    assert result.solution == pytest.approx([0.5, 2.0, 0.0], abs=0.01)
+    with pytest.raises(nsa.DataError, match=r"expected low <= high, got 2 and 1.0 of element 0"):
+        problem.from_record({**data, "low": [2, 0, 0]})
+    with pytest.raises(nsa.DataError, match="low: expected a number or a list of 3, got one of shape"):
+        problem.from_record({**data, "low": [0, 0]})
+
 
 @pytest.mark.parametrize(
     ("attributes", "why"),
     [
         ({"scratch": 1.5}, "scratch: expected a number, a key, or a function of the data, got 1.5"),
+        ({"scratch": {"load": 3}}, "scratch: load: expected a pair such as (10, int), got 3"),
+        ({"scratch": {"not a name": (3, int)}}, "scratch: expected names that Python can have"),
+        ({"scratch": {"times": (3, int)}}, "keys: 'times' is taken"),
         ({"scratch": "nothing"}, "scratch: there is no key 'nothing'; there are times, machines"),
         ({"scratch": 0}, "scratch: expected a whole number from 1 on, got 0"),
         ({"scratch": lambda data: -1}, "scratch: expected a whole number from 1 on, got -1"),

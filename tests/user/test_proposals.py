@@ -42,7 +42,10 @@ def test_compiled_chains_are_those_of_plain_python(cls: Any, as_lists: bool) -> 
         plain = PlainChains(instances, chains.x, chains.state.keys, 1.0)
         plain.takes_lists = dict.fromkeys(plain.takes_lists, as_lists)
         for heats in np.split(HEATS, [1, 8]):
-            assert (plain.changes(heats) == chains.changes(heats)).all()
+            counts = plain.counting(), chains.counting()
+            plain.advance(heats)
+            chains.advance(heats)
+            assert (counts[0] == counts[1]).all()
             for name in ("x", "best", "energy", "best_energy", "accepted"):
                 assert (getattr(plain, name) == getattr(chains, name)).all(), name
         for instance, x, energy in zip(instances, plain.x, plain.energy, strict=True):

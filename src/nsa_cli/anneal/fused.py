@@ -68,8 +68,8 @@ class FusedChains:
         self.step, self.most = 0, _MOST
         self._hold = TemperatureHold(temperature_steps)
         first = np.array(x, order="C")
-        energies = (np.zeros(rows), np.zeros(rows))
-        self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
+        energies, surplus = (np.zeros(rows), np.zeros(rows)), getattr(batch, "weights", np.zeros((rows, 2)))
+        self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys, surplus)
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
         #: Random numbers of a proposal.

@@ -246,7 +246,8 @@ class Run:
         taken = self._writer.take(self._places[place], result, known=known)
         if taken and not isinstance(result, NsaError):
             if result.violation is not None:
-                cure = "penalise that more, or search longer"
+                measured = result.instance.breach(result.raw) > 0
+                cure = "search longer" if measured else "search longer, or measure that by violation(data, x)"
                 if result.stop_reason == "time_limit":
                     cure = "the time limit ended the search, give it more"
                 why = f"{result.violation}; {cure}"

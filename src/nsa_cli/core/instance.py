@@ -65,6 +65,10 @@ class Instance(ABC):
     def violation(self, solution: Solution) -> str | None:
         """Describe the first violated constraint; None if the solution is feasible."""
 
+    def breach(self, solution: Solution) -> Number:
+        """Tell by how much a solution breaks constraints, as far as that is known: 0 if it does not."""
+        return 0
+
     @abstractmethod
     def record(self) -> dict[str, Any]:
         """Give the instance in its JSON form, from which an equal instance can be made."""

@@ -30,6 +30,10 @@ class ChainArrays(NamedTuple):
     accepted : int64[B]
     keys : int64[B]
         Random streams.
+    surplus : float64[B, …]
+        Zeros, unless some solutions rank lower than their energies say: what the change that was weighed last
+        adds to the rank beyond the energy, and what the current solution's rank is above its energy. The
+        lowest rank is the best.
     """
 
     x: NDArray[Any]
@@ -38,6 +42,7 @@ class ChainArrays(NamedTuple):
     best_energy: NDArray[np.float64]
     accepted: NDArray[np.int64]
     keys: NDArray[np.int64]
+    surplus: NDArray[np.float64]
 
 
 #: Columns of `Proposals.tally`: proposals, those that change the energy, and the sum of their sizes; those
@@ -116,7 +121,8 @@ def begin_chains(batch: Any, policy: Any, work: Any, chains: ChainArrays) -> Non
     """Set the energies of all chains from their solutions."""
     for row in range(len(chains.energy)):
         load(batch, policy, work, row, 0, chains.x[row])
-        chains.energy[row] = chains.best_energy[row] = energy(batch, work, row)
+        chains.energy[row] = energy(batch, work, row)
+        chains.best_energy[row] = chains.energy[row] + chains.surplus[row, 1]
 
 
 @kernel
@@ -159,7 +165,7 @@ def advance(
         load(batch, policy, work, row, member, chains.x[row])
         current, best, accepted = chains.energy[row], chains.best_energy[row], 0
         fresh = False  # whether the current solution is the best and not yet written
-        scale, key = batch.scale[row], chains.keys[row]
+        scale, key, above = batch.scale[row], chains.keys[row], chains.surplus[row, 1]
         counted = len(moves.tally) > 0
         for k in range(len(temperatures)):
             at = at_step(key, step + k)
@@ -178,19 +184,21 @@ def advance(
                 count(moves.tally[row], change / scale, made, (after - moves.origin[row]) / scale)
             if not made:
                 continue
-            lower = current + change < best
+            more = chains.surplus[row, 0]
+            lower = current + change + (above + more) < best
             if fresh and not lower:
                 store(batch, work, chains.best[row], True)  # about to leave the best
                 fresh = False
             apply(batch, policy, work, row, member, action)
             current += change
+            above += more
             accepted += 1
             if moves.wanted:
                 moves.accepted[k, row] = True
             if lower:
-                best, fresh = current, True
+                best, fresh = current + above, True
         if fresh:
             store(batch, work, chains.best[row], True)
         store(batch, work, chains.x[row], False)
-        chains.energy[row], chains.best_energy[row] = current, best
+        chains.energy[row], chains.best_energy[row], chains.surplus[row, 1] = current, best, above
         chains.accepted[row] += accepted

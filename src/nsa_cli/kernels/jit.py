@@ -54,6 +54,8 @@ class Function(Generic[ReturnT]):
         Whether only kernels call it.
     checked : bool
         Whether an index out of range ends the kernel with an error.
+    pasted : bool
+        Whether it is made part of its callers before types are known: a part of an array is given only so.
     owner : nsa_cli.kernels.toolchain.kept.Owner, optional
         A kernel that has a function with an owner among its arguments is a user's, not the package's.
     """
@@ -65,11 +67,14 @@ class Function(Generic[ReturnT]):
         inline: bool = False,
         inner: bool = False,
         checked: bool = False,
+        pasted: bool = False,
         owner: Any = None,
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
         self.py_func, self.inline = function, inline
         self.inner, self.checked, self.owner = inner or inline, checked, owner
+        if pasted:
+            self.targetoptions = {"inline": "always"}  # as Numba asks for it
 
     def __call__(self, *arguments: Any) -> ReturnT:
         if self.inner:

@@ -107,7 +107,11 @@ def _best(
     objectives: list[Any] = [instance.exact_objective(solution) for solution in solutions]
     places = list(range(len(solutions)))
     if instance.may_be_infeasible:  # an objective says nothing where something else is wrong
-        places = [i for i in places if instance.violation(solutions[i]) is None] or places
+        if feasible := [i for i in places if instance.violation(solutions[i]) is None]:
+            places = feasible
+        elif instance.fault(solutions[0]) is None:
+            breaches = [instance.breach(solution) for solution in solutions]
+            places = [i for i in places if breaches[i] == min(breaches)]
     winner = (min if sense == "min" else max)(places, key=objectives.__getitem__)
     if (why := instance.fault(solutions[winner])) is not None:
         if instance.may_be_infeasible and task.problem.built_in:

@@ -7,16 +7,20 @@ from nsa_cli.user.moves import (
     MoveType,
     elements,
     flip,
+    gap,
     gaussian,
     insert,
     move,
     normal,
     reassign,
+    relocate,
     reverse,
     swap,
+    two_opt,
+    vehicle_at,
 )
 from nsa_cli.user.problem import UserProblem
-from nsa_cli.user.solutions import assignment, permutation, reals, subset
+from nsa_cli.user.solutions import assignment, permutation, reals, route, routes, subset
 
 __all__ = [
     "MoveType",
@@ -24,6 +28,7 @@ __all__ = [
     "assignment",
     "elements",
     "flip",
+    "gap",
     "gaussian",
     "insert",
     "move",
@@ -31,7 +36,12 @@ __all__ = [
     "permutation",
     "reals",
     "reassign",
+    "relocate",
     "reverse",
+    "route",
+    "routes",
     "subset",
     "swap",
+    "two_opt",
+    "vehicle_at",
 ]

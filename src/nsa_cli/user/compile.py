@@ -113,9 +113,12 @@ def _compile_all(model: Model, batch: Any, x: Any) -> None:
     number = (types.Integer, types.Float), "a real number"
     truth = (types.Boolean, types.Integer), "True or False"
     nothing = types.NoneType, "nothing: it changes x"
-    data = batch.rules.row.py_func(batch.data, batch.which[0], np.zeros(0))
+    work = model.work([0] * len(model.scratch))
+    data = batch.rules.row.py_func(batch.data, batch.which[0], work)
     state = (numba.typeof(data), numba.typeof(x))
     _returned(model, "cost", model.functions["cost"], state, *number)
+    if (broken := model.function("violation")) is not None:
+        _returned(model, "violation", broken, state, *number)
     for m in model.moves:
         kinds = [types.float64 if isinstance(c, Normal) else types.int64 for c in m.choices]
         move = (*state, numba.typeof(tuple(0.5 if k is types.float64 else np.int64(0) for k in kinds)))

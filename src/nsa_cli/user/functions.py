@@ -16,6 +16,10 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.kernels.jit import Function
+from nsa_cli.user.solutions import route
+
+#: The folder of functions that are ready-made for those of users.
+_HERE = str(Path(__file__).parent)
 
 #: Packages whose functions and classes are known by their names: of the versions that machine code is kept
 #: for.
@@ -50,7 +54,7 @@ def compiled(function: Any, made: dict[tuple[FunctionType, bool], Any], *, check
 
         def served(value: Any) -> Any:
             ours = isinstance(value, FunctionType) and value is not function
-            near = ours and str(Path(value.__code__.co_filename).parent).startswith(folder)
+            near = ours and str(Path(value.__code__.co_filename).parent).startswith((folder, _HERE))
             return compiled(value, made, checked=checked) or value if near else value
 
         scope = dict(function.__globals__)
@@ -59,7 +63,7 @@ def compiled(function: Any, made: dict[tuple[FunctionType, bool], Any], *, check
         cells = tuple(CellType(served(cell.cell_contents)) for cell in function.__closure__ or ())
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-        made[function, checked] = Function(copy, inner=True, checked=checked)
+        made[function, checked] = Function(copy, inner=True, checked=checked, pasted=function is route)
     return made[function, checked]
 
 

@@ -27,6 +27,7 @@ from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
 from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
 from nsa_cli.user.model import Model
+from nsa_cli.user.weights import first_weights, mean_size, ranking
 
 #: Starts from which moves are sampled, and moves from each.
 _STARTS, _MOVES = 16, 16
@@ -34,24 +35,21 @@ _STARTS, _MOVES = 16, 16
 #: Seconds of moves with indices checked before a search, and turns of so many moves at most.
 _MOMENT, _TURNS = 0.1, 32
 
-#: Changes below this share of the largest are rounding errors.
-_ROUNDING = 1e-12
-
 
 def fused_of(model: Model) -> Fused:
     """Make the kernel of a problem."""
     width = len(model.cls.feature_names) if model.learns else 0
     # Candidates of any choice, and scratch, of the instances so far: more room than a batch needs is no harm.
-    most = [1, 0]
+    most: list[Any] = [1, [0] * len(model.scratch)]
 
     def arrays(instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
         batch = arrays_of(model, instances, unit)
-        most[:] = max(most[0], int(batch.counts.max())), max(most[1], batch.room)
+        most[:] = max(most[0], int(batch.counts.max())), np.maximum(most[1], batch.room)
         return batch
 
     return Fused(
         arrays=arrays,
-        workspace=lambda x: _workspace(x, width, *most),
+        workspace=lambda x: _workspace(model, x, width, *most),
         draws=model.choices,
         policies={"paper": lambda *parts: Learnt(parts[:-1], parts[-1])} if width else {},
         features={"paper": (0,) * model.several + (width,) * (model.choices - model.several)}
@@ -60,14 +58,14 @@ def fused_of(model: Model) -> Fused:
     )
 
 
-def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
-    """Allocate for a chain, with features of so many candidates."""
+def _workspace(model: Model, x: Any, width: int, widest: int, room: Sequence[int]) -> Work:
+    """Allocate for a chain, with features of so many candidates, and work arrays of some sizes."""
     padded = slots.blocks_of(widest) * LANES if width else LANES
     return Work(
         np.zeros(x.shape, x.dtype),
         np.zeros(x.shape, x.dtype),
-        np.zeros(room),
-        np.zeros(3),
+        model.work(room),
+        np.zeros(5),
         np.full(2, -1, np.int64),
         slots.never(padded),
         slots.aligned((width, padded)),
@@ -82,36 +80,53 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
     Nothing is compiled before it is called.
     """
-    made, row = row_of((*model.keys, "scale"), owner_of(model), scratch=model.scratch is not None)
+    made, row = row_of((*model.keys, "scale", "violation_weight"), owner_of(model), tuple(model.scratch))
     return made, rules_of(model, row), rules_of(model, row, checked=True)
 
 
-def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
-    """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
+def arrays_of(
+    model: Model, instances: Sequence[UserInstance], unit: float | None, *, ranked: bool = True
+) -> UserArrays:
+    """Make a batch.
+
+    Parameters
+    ----------
+    model : Model
+    instances : sequence of UserInstance
+    unit : float or None
+        The scale of each instance; None for the mean change of its own random moves.
+    ranked : bool
+        Whether violations count.
+    """
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
     made, rules, _ = _compiled(model)
     stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
-    scales = np.ones(len(unique))
-    given = scales.view()  # read-only from the start: kernels are compiled for that, too
-    for array in (*stacks, given):
+    scales, hard = np.ones(len(unique)), np.zeros(len(unique))
+    given = scales.view(), hard.view()  # read-only from the start: kernels are compiled for that, too
+    for array in (*stacks, *given):
         array.setflags(write=False)
-    room = () if model.scratch is None else (np.zeros(0),)  # each chain has its own
+    none = model.work([0] * len(model.scratch))  # each chain has its own
     batch = UserArrays(
-        made(*stacks, given, *room),
+        made(*stacks, *given, *none),
         which,
         scales[which],
         np.stack([i.counts for i in unique]),
         len(model.moves),
-        max(i.room for i in unique),
+        tuple(map(max, zip(*(i.room for i in unique), strict=True))),
+        np.zeros((len(which), 8)),
         rules,
     )
     check_functions(model, batch, unique[0])
     if unit is None and not unique[0].scales:
         _look_around(unique[0], batch)
     for k, instance in enumerate(unique):
-        scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
+        scales[k] = _scale_of(instance, batch, k) if unit is None else float(unit)
+    if ranked and model.function("violation") is not None:
+        weights = np.array([_weight_of(instance, batch, k, hard) for k, instance in enumerate(unique)])
+        hard[:] = ranking(weights)
+        batch.weights[:] = first_weights(weights[which], unique[0].size)
     return batch._replace(scale=scales[which])
 
 
@@ -135,7 +150,7 @@ def _walked(
     """Make some random moves from each of some solutions, with indices checked; see `walk` for the rest."""
     one, rows = batch._replace(rules=_compiled(model)[2]), len(x)
     changes, sums = np.full((rows, moves), np.nan), np.zeros((rows, 2))
-    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
+    walk(one, _workspace(model, x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
     return changes, sums
 
 
@@ -148,16 +163,24 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
             check_sum(instance, end, said, cost)
         if instance.size <= FEW:
             check_compiled(instance, x[0], float(sums[0, 1]))
-        sizes = np.abs(changes[np.isfinite(changes)])
-        sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
         kept.note(owner_of(instance.model), _mark(instance))
-        instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
+        instance.scales.append(mean_size(changes))
     return instance.scales[0]
+
+
+def _weight_of(instance: UserInstance, batch: UserArrays, place: int, hard: NDArray[np.float64]) -> float:
+    """Weight of a violation by which random moves change both terms alike: those of `_scale_of`."""
+    if not instance.weights:
+        one, x, changes = batch._replace(which=np.full(_STARTS, place)), _starts(instance), []
+        for hard[place] in (1.0, 0.0):
+            changes.append(_walked(instance.model, one, x.copy())[0])
+        instance.weights.append(mean_size(changes[1]) / mean_size(changes[0] - changes[1]))
+    return instance.weights[0]
 
 
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions of one instance by compiled code, float64[B]."""
-    batch = arrays_of(instance.model, [instance] * len(solutions), 1.0)
+    batch = arrays_of(instance.model, [instance] * len(solutions), 1.0, ranked=False)
     return _walked(instance.model, batch, np.stack(solutions), moves=0)[1][:, 0]
 
 

@@ -39,6 +39,8 @@ class UserInstance(Instance):
         The mean change of a random move, once it is known.
     known : dict
         Costs of the last solutions, by their bytes: chains end alike, and a simulator takes its time.
+    weights : list of float
+        The weight of a violation to begin with, once it is known.
     compiled : callable, optional
         Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
@@ -47,6 +49,7 @@ class UserInstance(Instance):
     data: Data
     scales: list[float] = field(default_factory=list)
     known: dict[bytes, Number] = field(default_factory=dict)
+    weights: list[float] = field(default_factory=list)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
@@ -92,14 +95,21 @@ class UserInstance(Instance):
         return np.array(counts, dtype=np.int64)
 
     def given(self) -> Data:
-        """Give the data as a user's functions get them, with `scratch` of this call's own."""
-        room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
-        return Data(**vars(self.data), **room)
+        """Give the data as a user's functions get them, with work arrays of this call's own."""
+        work = zip(self.model.scratch, self.model.work(self.room), strict=True)
+        return Data(**vars(self.data), **dict(work))
 
     @functools.cached_property
-    def room(self) -> int:
-        """Numbers that ``data.scratch`` holds."""
-        return 0 if self.model.scratch is None else self.count(self.model.scratch, "scratch")
+    def room(self) -> tuple[int, ...]:
+        """Elements of each work array."""
+        return tuple(self.count(count, name) for name, (count, _) in self.model.scratch.items())
+
+    def misfit(self) -> str | None:
+        """Tell why the data have no solution of the problem's kind."""
+        for name, count in self.model.kind.counts.items():
+            if count is not None:
+                self.count(count, f"solution: {name}")
+        return self.model.kind.misfit(self.size, self.data)
 
     def start(self, draws: Draws) -> Solution:
         """Make a first solution: by the user's function, or a random one.
@@ -116,8 +126,8 @@ class UserInstance(Instance):
         what = model.name_of(make)
         found = call(make, what, self.given(), draws)
         try:
-            start = np.asarray(found)
-        except ValueError:  # lists of unequal lengths
+            start = model.kind.read(found)
+        except (ValueError, TypeError, IndexError):  # lists of unequal lengths
             start = np.empty((), dtype=object)
         if start.ndim != 1 or start.dtype.kind not in "biuf":
             raise mistake(make, what, f"an array of {self.size} numbers", found)
@@ -183,14 +193,27 @@ class UserInstance(Instance):
 
     @property
     def may_be_infeasible(self) -> bool:
-        return self.model.function("check") is not None
+        return any(self.model.function(name) for name in ("check", "violation"))
 
     def fault(self, solution: Solution) -> str | None:
         return self.wrong_form(np.asarray(solution))
 
+    def breach(self, solution: Solution) -> Number:
+        """Evaluate the user's violation: 0 where no rule is broken, or there is none."""
+        function = self.model.function("violation")
+        if function is None:
+            return 0
+        found = call(function, self.model.name_of(function), self.given(), solution)
+        value = self._finite(found, function, "a number")
+        if value < 0:
+            raise mistake(function, self.model.name_of(function), "a number >= 0", f"{value}")
+        return value
+
     def violation(self, solution: Solution) -> str | None:
         if (why := self.fault(solution)) is not None:
             return why
+        if (value := self.breach(solution)) > 0:
+            return f"the violation is {value:.15g}, expected 0"
         check = self.model.function("check")
         if check is None:
             return None
@@ -201,27 +224,27 @@ class UserInstance(Instance):
 
     def wrong_form(self, x: NDArray[Any]) -> str | None:
         """Tell why an array is no solution of the problem's kind."""
-        if x.shape != (self.size,):
-            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
-            return f"expected {self.size} numbers, got {got}"
         kind = self.model.kind
+        if x.shape != ((length := kind.length(self.size, self.data)),):
+            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
+            return f"expected {length} numbers, got {got}"
         if kind.dtype is not np.float64 and x.dtype.kind == "f" and not (x == np.floor(x)).all():
             return "expected whole numbers"
         if kind.dtype is np.bool_ and not np.isin(x, (0, 1)).all():
             return "expected 0 or 1 for each element"
-        return kind.why_not(self.data, x)
+        return kind.why_not(self.data, x.astype(kind.dtype))
 
     def record(self) -> dict[str, Any]:
         lists = {key: np.asarray(getattr(self.data, key)).tolist() for key in self.model.keys}
         return {"problem": self.model.name, **self.head(), **lists}
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [int(x) if isinstance(x, bool) else x for x in solution.tolist()]
+        return self.model.kind.written(solution)
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         like = shown(self.to_ids(self.typical))
         try:
-            solution = np.array(ids)
+            solution = self.model.kind.read(ids)
             if solution.dtype.kind not in "biuf":
                 solution = solution.astype(np.float64)
         except (ValueError, TypeError, OverflowError):

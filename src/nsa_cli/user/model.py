@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import keyword
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import CodeType
 from typing import Any
+
+import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
@@ -24,6 +26,7 @@ from nsa_cli.user.solutions import Count, Reals, SolutionKind
 #: Functions of a problem and their parameters, required ones first.
 FUNCTIONS = {
     "cost": ("data", "x"),
+    "violation": ("data", "x"),
     "delta": ("data", "x", "move"),
     "allowed": ("data", "x", "chosen", "candidate"),
     "features": ("data", "x", "chosen", "candidate", "temperature"),
@@ -88,14 +91,19 @@ class Model:
         self.cls, self.spec, self.home = cls, spec, home
         self._require("name", str, "a text")
         self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
-        self._require("solution", SolutionKind, "permutation(…), subset(…), assignment(…) or reals(…)")
+        self._require(
+            "solution", SolutionKind, "permutation(…), routes(…), subset(…), assignment(…) or reals(…)"
+        )
         if isinstance(getattr(cls, "moves", None), MoveType):
             cls.moves = (cls.moves,)  # type: ignore[assignment]  # as one may write it
         self._require("moves", tuple, "a tuple of moves, such as (swap,)")
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys
         self.kind: SolutionKind = cls.solution
-        self.scratch: Count | None = plain(cls.scratch)
+        scratch = plain(cls.scratch)
+        named = scratch if isinstance(scratch, dict) else {"scratch": (scratch, float)}
+        #: Of each work array the number of its elements, and their type.
+        self.scratch: dict[str, tuple[Count, type]] = {} if scratch is None else named
         self._check_keys()
         self._check_moves()
         self.functions = self._functions()
@@ -140,12 +148,18 @@ class Model:
         """Make one of the functions for kernels, see `nsa_cli.user.functions.compiled`."""
         return compiled(function, self._compiled, checked=checked)
 
+    def work(self, sizes: Sequence[int]) -> tuple[Any, ...]:
+        """Allocate work arrays of some sizes, for functions to write to."""
+        types = (dtype for _, dtype in self.scratch.values())
+        return tuple(np.zeros(size, dtype) for size, dtype in zip(sizes, types, strict=True))
+
     @cached_property
     def hash(self) -> str | None:
         """Hash of everything that is compiled, with what it looks up; None where something has none."""
         functions = [self.functions[name] for name in sorted(self.functions)]
         steps = [getattr(choice, "steps", None) for m in self.moves for choice in m.choices]
-        return digest_of(functions, self.keys, self.kind, self.moves, steps, self.cls.feature_names)
+        work = [(name, dtype.__name__) for name, (_, dtype) in self.scratch.items()]
+        return digest_of(functions, self.keys, work, self.kind, self.moves, steps, self.cls.feature_names)
 
     @cached_property
     def digest(self) -> str:
@@ -168,18 +182,27 @@ class Model:
         for key in self.keys:
             if not isinstance(key, str) or not key.isidentifier() or keyword.iskeyword(key):
                 raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
-            if key.startswith("_") or key in ("scale", "scratch"):
+            if key.startswith("_") or key in ("scale", "violation_weight", "scratch", *self.scratch):
                 raise self._fail(f"keys: {key!r} is taken; give it another name")
-        counts = [("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")]
-        for name, count in [*counts, ("scratch", self.scratch)]:
+        self._check_scratch()
+        counts = [("solution", getattr(self.kind, field.name)) for field in fields(self.kind)]
+        for name, count in [*counts, *(("scratch", count) for count, _ in self.scratch.values())]:
             if isinstance(count, str) and count not in self.keys:
                 raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
-        if not (self.scratch is None or type(self.scratch) in (int, str) or callable(self.scratch)):
-            expected = "a number, a key, or a function of the data"
-            raise self._fail(f"scratch: expected {expected}, got {shown(self.scratch)}")
         names = self.cls.feature_names
         if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
             raise self._fail(f"feature_names: expected a tuple of texts, got {shown(names)}")
+
+    def _check_scratch(self) -> None:
+        for name, room in self.scratch.items():
+            if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+                raise self._fail(f"scratch: expected names that Python can have, got {shown(name)}")
+            count, dtype = room if isinstance(room, tuple) and len(room) == 2 else (room, None)
+            if dtype not in (int, float):
+                raise self._fail(f"scratch: {name}: expected a pair such as (10, int), got {shown(room)}")
+            if type(count) not in (int, str) and not callable(count):
+                expected = "a number, a key, or a function of the data"
+                raise self._fail(f"{name}: expected {expected}, got {shown(count)}")
 
     def _check_moves(self) -> None:
         names: set[str] = set()
@@ -267,15 +290,17 @@ def within(kind: Reals) -> Callable[..., Any]:
     low, high = bound_of(kind.low), bound_of(kind.high)
 
     def inside(data: Any, x: Any, chosen: Any, candidate: Any) -> Any:
-        if chosen[0] < 0:
-            return True
-        return low(data) <= x[chosen[0]] + candidate <= high(data)
+        i = chosen[0]
+        return i < 0 or low(data, i) <= x[i] + candidate <= high(data, i)
 
     return inside
 
 
-def bound_of(bound: float | str) -> Callable[[Any], Any]:
-    """Make the function that gives a bound, a number or that of a key, for kernels."""
-    text = f"data.{bound}" if isinstance(bound, str) else repr(float(bound))
-    made: Callable[[Any], Any] = eval(compile(f"lambda data: {text}", __file__, "eval"))
+def bound_of(bound: float | str) -> Callable[[Any, int], Any]:
+    """Make the function that gives the bound of a variable, for kernels: of a key, a number or a list's."""
+    text = repr(float(bound)) if not isinstance(bound, str) else f"data.{bound}"
+    if isinstance(bound, str):
+        text = f"{text} if isinstance({text}, (int, float, int64)) else {text}[i]"
+    written = compile(f"lambda data, i: {text}", __file__, "eval")
+    made: Callable[[Any, int], Any] = eval(written, {"int64": np.int64, "__name__": __name__})
     return made

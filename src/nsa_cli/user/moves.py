@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nsa_cli.user.solutions import Count, Labels, Permutation, Reals, SolutionKind, Subset
+from nsa_cli.user.solutions import Count, Labels, Permutation, Reals, Routes, SolutionKind, Subset
 
 #: Steps that a normal choice draws from: quantiles of as many equal shares.
 LEVELS = 4096
@@ -58,8 +58,8 @@ elements = AnyElement()
 #: As a choice: one of so many, an element, a normal step, or a value of an assignment.
 Candidates: TypeAlias = Count | AnyElement | Normal
 
-#: Of a solution that is an assignment, the values.
-_VALUES = "values of an assignment"
+#: Of a solution that is an assignment, the values; of one that is routes, the places where one can be put.
+_VALUES, _GAPS = "values of an assignment", "gaps of routes"
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,10 @@ def _another(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
     return candidate != chosen[0]
 
 
+def _different(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    return chosen[0] < 0 or x[chosen[0]] != x[candidate]
+
+
 def _swap(data: Any, x: Any, move: Any) -> None:
     i, j = move
     kept = x[i]
@@ -165,13 +169,101 @@ def _step(data: Any, x: Any, move: Any) -> None:
     x[move[0]] += move[1]
 
 
+def vehicle_at(x: Any, place: int) -> Any:
+    """Tell on whose route the customer at a place is."""
+    begin = x[-1] + 1
+    while x[begin] <= place:
+        begin += 1
+    return begin - x[-1] - 1
+
+
+def gap(x: Any, number: int) -> Any:
+    """Give the vehicle of a gap, and the place before which it is: that after its last customer, too."""
+    begin = x[-1] + 1
+    vehicle = 0
+    while x[begin + vehicle] + vehicle < number:
+        vehicle += 1
+    return vehicle, number - vehicle
+
+
+def _turn(x: Any, begin: int, end: int) -> None:
+    """Reverse what is from one place to before another."""
+    end -= 1
+    while begin < end:
+        kept = x[begin]
+        x[begin] = x[end]
+        x[end] = kept
+        begin += 1
+        end -= 1
+
+
+def _exchange(x: Any, begin: int, middle: int, rest: int, end: int) -> None:
+    """Exchange what is from a place to before the next with what is between the last two."""
+    _turn(x, begin, end)
+    _turn(x, begin, begin + end - rest)
+    _turn(x, begin + end - rest, begin + end - middle)
+    _turn(x, begin + end - middle, end)
+
+
+def _shift(x: Any, vehicle: int, last: int, by: int) -> None:
+    """Let the routes after one, up to another, begin later."""
+    for begin in range(x[-1] + vehicle + 1, x[-1] + last + 1):
+        x[begin] += by
+
+
+def _elsewhere(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    first, more, _ = chosen
+    if first < 0:
+        return True
+    end = x[x[-1] + vehicle_at(x, first) + 1]
+    if more < 0:
+        return first + candidate < end
+    vehicle, place = gap(x, candidate)
+    return not first <= place <= first + more + 1 or vehicle != vehicle_at(x, first)
+
+
+def _relocate(data: Any, x: Any, move: Any) -> None:
+    first, more, to = move
+    vehicle, place = gap(x, to)
+    count, before = more + 1, vehicle_at(x, first)
+    if place <= first:
+        _exchange(x, place, first, first, first + count)
+        _shift(x, vehicle, before, count)
+    else:
+        _exchange(x, first, first + count, first + count, place)
+        _shift(x, before, vehicle, -count)
+
+
+def _another_cut(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    if chosen[0] < 0:
+        return True
+    one, begin = gap(x, chosen[0])
+    other, end = gap(x, candidate)
+    if one == other:
+        return abs(begin - end) > 1
+    return begin < x[x[-1] + one + 1] or end < x[x[-1] + other + 1]
+
+
+def _two_opt(data: Any, x: Any, move: Any) -> None:
+    one, begin = gap(x, min(move[0], move[1]))
+    other, end = gap(x, max(move[0], move[1]))
+    if one == other:
+        _turn(x, begin, end)
+        return
+    middle, last = x[x[-1] + one + 1], x[x[-1] + other + 1]
+    _exchange(x, begin, middle, end, last)
+    _shift(x, one, other, (last - end) - (middle - begin))
+
+
 _TWO = {"first": elements, "second": elements}
 _FROM_TO = {"element": elements, "place": elements}
 _ENDS = {"begin": elements, "end": elements}
+_ROUTE = {"first": elements, "more": 3, "gap": _GAPS}
+_CUTS = {"begin": _GAPS, "end": _GAPS}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
-#: Two elements change places: ``move`` is ``(i, j)``.
-swap = MoveType("swap", _TWO, _swap, _another, _ORDERS)
+#: Two different elements change places, of a set one that is in it and one that is not: ``(i, j)``.
+swap = MoveType("swap", _TWO, _swap, _different, (*_ORDERS, Routes))
 
 #: An element goes from position i to position j, those between move up: ``(i, j)``.
 insert = MoveType("insert", _FROM_TO, _insert, _another, _ORDERS)
@@ -184,6 +276,14 @@ flip = MoveType("flip", {"element": elements}, _flip, None, (Subset,))
 
 #: An element gets another value: ``(i, value)``.
 reassign = MoveType("reassign", {"element": elements, "value": _VALUES}, _reassign, _another_value, (Labels,))
+
+#: One to three customers in a row go to another place, on their route or another one (or-opt):
+#: ``(i, more, gap)``.
+relocate = MoveType("relocate", _ROUTE, _relocate, _elsewhere, (Routes,))
+
+#: Of two places on two routes, what comes after them is exchanged (2-opt*); on one, what is between them is
+#: reversed (2-opt): ``(gap, gap)``.
+two_opt = MoveType("two_opt", _CUTS, _two_opt, _another_cut, (Routes,))
 
 
 def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
@@ -203,4 +303,6 @@ def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
 
 def values_of(choice: Any, kind: SolutionKind) -> Any:
     """Give the count of a choice on a kind of solutions; `AnyElement` and `Normal` as they are."""
+    if choice == _GAPS and isinstance(kind, Routes):
+        return kind.gaps
     return kind.values if choice == _VALUES and isinstance(kind, Labels) else choice

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from nsa_cli.user.moves import MoveType
@@ -31,9 +31,11 @@ class UserProblem:
         (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
-    scratch : int, str or callable, optional
-        How many numbers ``data.scratch`` has room for, counted as for `solution`: an array of float64 that
-        functions may write to. What is in it when a function is called is undefined.
+    scratch : dict, int, str or callable, optional
+        Work arrays, which functions may write to: ``{"load": ("vehicles", int)}`` gives an array
+        ``data.load`` of int64, as long as `solution` would count ``"vehicles"``; of float64 with ``float``.
+        ``scratch = "vehicles"`` is short for one of float64 that is called ``data.scratch``. What is in them
+        when a function is called is undefined.
     compiled : bool
         False where functions are to run in Python: a simulator, say. What Numba cannot compile does so in
         any case.
@@ -67,13 +69,14 @@ class UserProblem:
     solution: ClassVar[SolutionKind]
     moves: ClassVar[tuple[MoveType, ...]]
     feature_names: ClassVar[tuple[str, ...]] = ()
-    scratch: ClassVar[Count | None] = None
+    scratch: ClassVar[Mapping[str, tuple[Count, type]] | Count | None] = None
     compiled: ClassVar[bool] = True
     generate: ClassVar[Callable[..., Any] | None] = None
     start: ClassVar[Callable[..., Any] | None] = None
     check: ClassVar[Callable[..., Any] | None] = None
     bound: ClassVar[Callable[..., Any] | None] = None
     cost: ClassVar[Callable[..., Any]]
+    violation: ClassVar[Callable[..., Any] | None] = None
     delta: ClassVar[Callable[..., Any] | None] = None
     allowed: ClassVar[Callable[..., Any] | None] = None
     features: ClassVar[Callable[..., Any] | None] = None

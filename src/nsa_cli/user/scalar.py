@@ -9,18 +9,25 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import cycle
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import step_uniforms
+from nsa_cli.core.draws import step_uniforms, uniforms
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.kernels import annealing
 from nsa_cli.kernels.annealing import COLD, ChainArrays
 from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.moves import Normal, reassign, swap
+from nsa_cli.user.kernels.rules import ABOVE, LEAST, LOWERED, RAISED, TRIES, WEIGHT
+from nsa_cli.user.moves import Normal, insert, reassign, relocate, reverse, swap, two_opt
+from nsa_cli.user.weights import first_weights, mean_size, ranking
+
+#: What work arrays of whole numbers hold before a call.
+_RUBBISH = cycle((1 << 40, 1 - (1 << 40)))
 
 #: Steps of a chain before the next one's, and before a look at the clock, at most: their draws are made at
 #: once.
@@ -69,8 +76,6 @@ class _Choice(NamedTuple):
         What stands for this choice and the next ones before they are made.
     tests : tuple of callable
         Which candidates have to pass.
-    others : bool
-        Whether that is all that is asked of one: to be another than the first choice.
     """
 
     place: int
@@ -78,14 +83,13 @@ class _Choice(NamedTuple):
     steps: Sequence[float] | None
     blank: tuple[Any, ...]
     tests: tuple[Callable[..., Any], ...]
-    others: bool
 
 
 #: Counts a proposal, as kernels do.
 _count: Callable[..., None] = cast(Any, annealing.count).py_func
 
 #: Tests of ready-made moves, which every first choice passes.
-_OF_SECONDS = (swap.allowed, reassign.allowed)
+_OF_SECONDS = tuple(m.allowed for m in (swap, insert, reverse, reassign, relocate, two_opt))
 
 
 class Scalars:
@@ -99,14 +103,14 @@ class Scalars:
     def __init__(self, instance: UserInstance) -> None:
         self.instance, self.model, self.data = instance, instance.model, instance.given()
         self.choices = [list(self._choices(m)) for m in self.model.moves]
+        self.has_rules = self.model.function("violation") is not None
 
     def _choices(self, m: Any) -> Iterator[_Choice]:
         steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
         blank = tuple(-1 if one is None else math.nan for one in steps)
         for k, place in enumerate(range(m.first, m.first + len(steps))):
             tests = tuple(test for test in m.allowed if k > 0 or test not in _OF_SECONDS)
-            others, count = tests == (swap.allowed,), int(self.instance.counts[place])
-            yield _Choice(place, count, steps[k], blank[k:], () if others else tests, others)
+            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:], tests)
 
     def guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the user's functions; a mistake in one is named with its line."""
@@ -117,8 +121,9 @@ class Scalars:
             raise failure(error, self.model.codes) from error
 
     def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        if self.model.scratch is not None:
-            self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
+        for name in self.model.scratch:  # so that nobody counts on what was there
+            array = getattr(self.data, name)
+            array.fill(np.nan if array.dtype.kind == "f" else next(_RUBBISH))
         return self.guarded(function, self.data, *arguments)
 
     def number(self, found: Any, function: Callable[..., Any]) -> Any:
@@ -154,35 +159,55 @@ class Scalars:
         features: Any = self.model.moves[kind].features
         return self._called(features, x, self.given(kind, values), value, heat)
 
-    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> tuple[int, Any] | None:
-        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate.
+    def propose(
+        self,
+        x: Any,
+        u: Sequence[float],
+        kind: int | None = None,
+        more: Callable[[], Sequence[float]] | None = None,
+    ) -> tuple[int, Any] | None:
+        """Draw a move; None where a choice has no candidate.
 
         It is a `PlainMove` as a plain tuple, which is made in a quarter of the time.
+
+        Parameters
+        ----------
+        x : array[N]
+        u : sequence of float
+            A number in (0, 1) for each choice of all types.
+        kind : int, optional
+            The number of the type.
+        more : callable, optional
+            Gives numbers for some more tries after each other, where a candidate is not allowed.
         """
         if kind is None:
             kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
         values: tuple[Any, ...] = ()
         data = self.data
-        for place, count, steps, blank, tests, others in self.choices[kind]:
-            c = int(share := u[place] * count)
-            if others and c == values[0]:
-                if count == 1:
-                    return None
-                c = int((share - c) * (count - 1))
-                c += c >= values[0]
+        for place, count, steps, blank, tests in self.choices[kind]:
+            c = int(u[place] * count)
             value = c if steps is None else steps[c]
             for test in tests:
                 if not test(data, x, values + blank, value):
+                    tries = u[place : place + 1] if more is None else more()[place :: self.model.choices + 1]
+                    value = self._allowed_one(x, kind, values, tries)
                     break
-            else:
-                values += (value,)
-                continue
-            every = range(count) if steps is None else steps
-            allowed = [other for other in every if self.is_allowed(x, kind, values, other)]
-            if not allowed:
+            if value is None:
                 return None
-            values += (allowed[int((share - c) * len(allowed))],)
+            values += (value,)
         return kind, values
+
+    def _allowed_one(self, x: Any, kind: int, values: tuple[Any, ...], tries: Sequence[float]) -> Any:
+        """Draw an allowed candidate: by the tries, else by the digits behind the last one's point."""
+        _, count, steps, *_ = self.choices[kind][len(values)]
+        every = range(count) if steps is None else steps
+        share = 0.0
+        for u in tries:
+            share = u * count
+            if self.is_allowed(x, kind, values, every[int(share)]):
+                return every[int(share)]
+        allowed = [value for value in every if self.is_allowed(x, kind, values, value)]
+        return allowed[int((share - int(share)) * len(allowed))] if allowed else None
 
     def apply(self, x: Any, move: PlainMove) -> None:
         """Make a move; `x` is changed."""
@@ -215,15 +240,18 @@ class Scalars:
                     return False
         return seconds[0] < seconds[1] < math.inf
 
-    def scale(self, x: Any) -> float:
-        """Mean change of cost by the first random moves from a solution."""
+    def units(self, x: Any) -> tuple[float, float]:
+        """Mean changes of cost and of violation by the first random moves from a solution."""
         rng, x, changes = np.random.default_rng(0), x.copy(), []
+        broken = self.instance.breach
         for _ in range(_SAMPLE):
-            move = self.guarded(self.propose, x, rng.random(self.model.choices))
+            move = self.guarded(self.propose, x, rng.random(self.model.choices).tolist())
             if move is not None:
-                changes.append(abs(self.delta(x, PlainMove(*move))))
+                change, before = self.delta(x, PlainMove(*move)), broken(x)
                 self.apply(x, PlainMove(*move))
-        return float(np.mean([change for change in changes if change] or [1.0]))
+                changes.append((change, broken(x) - before))
+        found = np.array(changes or [(0.0, 0.0)], float)
+        return mean_size(found[:, 0]), mean_size(found[:, 1])
 
 
 class PlainChains:
@@ -257,12 +285,25 @@ class PlainChains:
         first = np.array(x, order="C")
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
+        breach = np.array([float(s.instance.breach(row)) for s, row in chains])
         quick = time.monotonic() - began < _MOMENT * len(chains)
-        scales = {id(s): unit or s.scale(row) for s, row in chains}
-        self.scale = np.array([scales[id(s)] for s in self._scalars])
-        self.takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
+        known = {id(s): (unit, 1.0) for s, _ in chains if unit is not None and not s.has_rules}
+        units = {id(s): known.get(id(s)) or s.units(row) for s, row in chains}
+        sizes = np.array([units[id(s)] for s in self._scalars])
+        self.scale = sizes[:, 0] if unit is None else np.full(len(sizes), unit)
+        weights = first_weights(sizes[:, 0] / sizes[:, 1], first.shape[1])
+        self._ranking = ranking(weights[:, WEIGHT])
+        energy += weights[:, WEIGHT] * breach
+        weights[:, ABOVE] = (self._ranking - weights[:, WEIGHT]) * breach
+        self.takes_lists = {id(s): quick and not s.has_rules and s.takes_lists(row) for s, row in chains}
         self.state = ChainArrays(
-            first, first.copy(), energy, energy.copy(), np.zeros(len(keys), np.int64), keys
+            first,
+            first.copy(),
+            energy,
+            energy + weights[:, ABOVE],
+            np.zeros(len(keys), np.int64),
+            keys,
+            weights,
         )
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.energy, self.best_energy = self.state.energy, self.state.best_energy
@@ -292,26 +333,35 @@ class PlainChains:
             s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
         self.step = last
 
+    def _tries(self, row: int, step: int) -> list[float]:
+        """Draw the numbers of a chain's step, and of further tries."""
+        draws = uniforms(self.state.keys[row : row + 1], step, (self.choices + 1) * TRIES)
+        return list(map(float, draws[:, 0]))
+
     def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> None:
         """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
         cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
-        moves = [(m.move.apply, m.delta) for m in s.model.moves]
+        moves, broken = [(m.move.apply, m.delta) for m in s.model.moves], s.model.function("violation")
         current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
-        now, log = None, math.log  # the cost of x, where it is known
+        now, was, log = None, None, math.log  # cost and violation of x, where they are known
+        weights, ranking = self.state.surplus[row], self._ranking[row].item()
+        above, weight, least, raised, lowered = weights[[ABOVE, WEIGHT, LEAST, RAISED, LOWERED]].tolist()
+        more = 0.0
         best_x, is_list = None, isinstance(x, list)
         tally = self._tally[row].tolist() if len(self._tally) else None
         scale, origin = self.scale[row].item(), self._origin[row].item()
         for k, heat in enumerate(heats):
             u = draws[k]
-            if (move := propose(x, u)) is None:
+            if (move := propose(x, u, None, partial(self._tries, row, self.step + k))) is None:
                 continue
             kind, values = move
             apply, delta = moves[kind]
+            if delta is None or broken is not None:
+                other = x.copy()
+                apply(data, other, values)
             if delta is None:
                 if now is None:
                     now = number(cost(data, x), cost)
-                other = x.copy()
-                apply(data, other, values)
                 then = cost(data, other)
                 if type(then) is not int and not (type(then) is float and then - then == 0.0):
                     then = number(then, cost)
@@ -320,27 +370,37 @@ class PlainChains:
                 change = delta(data, x, values)
                 if type(change) is not int and not (type(change) is float and change - change == 0.0):
                     change = number(change, delta)
+            if broken is not None:
+                was = number(broken(data, x), broken) if was is None else was
+                will = number(broken(data, other), broken)
+                weight = min(max(weight * (raised if was > 0 else lowered), least), ranking)
+                more = (ranking - weight) * (will - was)
+                change += weight * (will - was)
             made = change <= 0 or log(u[-1]) < -change / heat
             if tally is not None:
                 after = current + change if made else current
                 _count(tally, change / scale, made, (after - origin) / scale)
             if not made:
                 continue
-            if delta is None:
-                x, now = other, then
+            lower = current + change + (above + more) < best
+            if delta is None or broken is not None:
+                x = other
+                now, was = then if delta is None else None, will if broken is not None else None
             else:
                 apply(data, x, values)
                 now = None
             current += change
+            above += more
             accepted += 1
-            if current < best:
-                best, best_x = current, x.copy()
+            if lower:
+                best, best_x = current + above, x.copy()
         if is_list and number(cost(data, np.array(x, self.x.dtype)), cost) != number(cost(data, x), cost):
             raise ValueError("a list and an array have other costs")
         self.x[row] = x
         if best_x is not None:
             self.best[row] = best_x
         self.energy[row], self.best_energy[row] = current, best
+        weights[ABOVE], weights[WEIGHT] = above, weight
         self.accepted[row] += accepted
         if tally is not None:
             self._tally[row] = tally

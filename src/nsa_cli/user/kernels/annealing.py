@@ -11,7 +11,7 @@ from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import at_step
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, kernel, variant
-from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules, kind_of_move
+from nsa_cli.user.kernels.rules import BROKEN, KNOWN, LATER, NOW, THEN, Rules, kind_of_move
 
 
 class UserArrays(NamedTuple):
@@ -28,8 +28,10 @@ class UserArrays(NamedTuple):
         Candidates of each choice, as in `Model.choice_names`.
     kinds : int
         Types of moves.
-    room : int
-        Numbers that ``data.scratch`` holds.
+    room : tuple of int
+        Elements of each work array.
+    weights : float64[B, 8]
+        Of violations, see `nsa_cli.user.kernels.rules.WEIGHT`.
     rules : Rules
     """
 
@@ -38,7 +40,8 @@ class UserArrays(NamedTuple):
     scale: NDArray[np.float64]
     counts: NDArray[np.int64]
     kinds: int
-    room: int
+    room: tuple[int, ...]
+    weights: NDArray[np.float64]
     rules: Rules
 
 
@@ -56,9 +59,9 @@ class Work(NamedTuple):
     ----------
     x, spare : array[N]
         The solution, and room for another.
-    scratch : float64[R]
-        See `nsa_cli.user.problem.UserProblem`.
-    numbers : float64[3]
+    scratch : tuple of array
+        Work arrays, see `nsa_cli.user.problem.UserProblem`.
+    numbers : float64[5]
         See `nsa_cli.user.kernels.rules.NOW`.
     weighed : int64[2]
         The move, as code and type, that leads to the cost ``numbers[THEN]``.
@@ -73,7 +76,7 @@ class Work(NamedTuple):
 
     x: NDArray[Any]
     spare: NDArray[Any]
-    scratch: NDArray[np.float64]
+    scratch: tuple[NDArray[Any], ...]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
     needs: NDArray[np.int64]
@@ -83,7 +86,7 @@ class Work(NamedTuple):
 
 
 @inlined
-def data_of(batch: UserArrays, row: int, scratch: NDArray[np.float64]) -> Any:
+def data_of(batch: UserArrays, row: int, scratch: Any) -> Any:
     """Give the data of a chain's instance as a user's functions get them."""
     return batch.rules.row(batch.data, batch.which[row], scratch)
 
@@ -122,12 +125,14 @@ def _propose_learnt(
 
 @variant(hooks.energy, batch=UserArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return np.float64(batch.rules.cost(data_of(batch, row, work.scratch), work.x))
+    return batch.rules.energy(data_of(batch, row, work.scratch), work.x, batch.weights[row])
 
 
 @variant(hooks.delta, batch=UserArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    return batch.rules.delta(action[1], data_of(batch, row, work.scratch), work.x, action[0], work)
+    data = data_of(batch, row, work.scratch)
+    change = batch.rules.delta(action[1], data, work.x, action[0], work)
+    return change - batch.rules.eased(data, work, batch.weights[row])
 
 
 @variant(hooks.apply, batch=UserArrays)
@@ -135,7 +140,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     batch.rules.apply(action[1], data_of(batch, row, work.scratch), work.x, action[0])
     known = work.weighed[0] == action[0] and work.weighed[1] == action[1]
     if known:
-        work.numbers[NOW] = work.numbers[THEN]
+        work.numbers[NOW], work.numbers[BROKEN] = work.numbers[THEN], work.numbers[LATER]
     work.numbers[KNOWN] = 1.0 if known else 0.0
     work.weighed[0] = -1
 

@@ -22,12 +22,20 @@ from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 #: Choices of a move at most, and bits of a candidate of a choice: a move is packed into 63 bits.
 MOST_CHOICES, CHOICE_BITS = 3, 21
 
+#: Draws of a candidate before the allowed ones are counted.
+TRIES = 32
+
 #: The bits of one choice.
 CHOICE_MASK = (1 << CHOICE_BITS) - 1
 
 #: Indices of a chain's `numbers`: cost of the current solution, whether it is known, and cost after the last
-#: change that was weighed.
-NOW, KNOWN, THEN = range(3)
+#: change that was weighed; the same two for the violation.
+NOW, KNOWN, THEN, BROKEN, LATER = range(5)
+
+#: Indices of a chain's row of weights. The first two are those of `nsa_cli.kernels.annealing.ChainArrays`.
+#: The weight of a violation changes at each step by one of two factors: it is raised where the solution
+#: breaks a rule, and lowered where it does not, from a least one to the one by which solutions rank.
+SURPLUS, ABOVE, WEIGHT, LEAST, RAISED, LOWERED = range(6)
 
 #: Of functions that only kernels call; the second are part of their callers.
 _called: Callable[..., Any] = partial(Function, inner=True)
@@ -42,7 +50,12 @@ class Rules(NamedTuple):
     row : function
         ``row(data, i, scratch)``: the data of instance i, as a user's functions take them.
     cost : function
-        ``cost(data, x)``.
+        ``cost(data, x)``, with violations at the weight by which solutions rank.
+    energy : function
+        ``energy(data, x, weights)``, with violations at the chain's own weight.
+    eased : function
+        ``eased(data, work, weights)``: how much more the change that was weighed last adds to the first than
+        to the second. It changes the weight.
     propose : function
         ``propose(kind, data, x, counts, at)``: a code by uniform choices; -1 if there is none.
     look : function
@@ -58,6 +71,8 @@ class Rules(NamedTuple):
 
     row: Any
     cost: Any
+    energy: Any
+    eased: Any
     propose: Any
     look: Any
     propose_learnt: Any
@@ -86,7 +101,7 @@ class _MoveChoices(NamedTuple):
     fits: list[Any]
 
 
-def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Function[Any]]:
+def row_of(keys: Sequence[str], owner: Any, scratch: Sequence[str]) -> tuple[type, Function[Any]]:
     """Make the class of a batch's data, and the function `Rules.row`.
 
     Parameters
@@ -94,12 +109,12 @@ def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Fun
     keys : sequence of str
         Of arrays with one row an instance.
     owner : nsa_cli.kernels.toolchain.kept.Owner
-    scratch : bool
-        Whether there is an array ``scratch``, too.
+    scratch : sequence of str
+        Names of work arrays.
     """
-    room = ("scratch",) if scratch else ()
-    made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
-    text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
+    made: Any = namedtuple("Data", (*keys, *scratch))  # type: ignore[misc]  # a user's keys
+    parts = [*(f"data.{key}[i]" for key in keys), *(f"scratch[{k}]" for k in range(len(scratch)))]
+    text = f"lambda data, i, scratch: Data({', '.join(parts)})"
     written = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
     return made, Function(written, inline=True, owner=owner)
 
@@ -116,18 +131,50 @@ def rules_of(model: Any, row: Function[Any], *, checked: bool = False) -> Rules:
         Whether an index out of range is an error.
     """
     made = partial(model.compiled, checked=checked)
-    cost, several, width = made(model.functions["cost"]), int(model.several), len(model.cls.feature_names)
+    several, width, broken = int(model.several), len(model.cls.feature_names), model.function("violation")
+    cost, energy, eased = _costing(made(model.functions["cost"]), broken and made(broken))
     proposals, looks, learnt, deltas, applications = [], [], [], [], []
     for kind, m in enumerate(model.moves):
         choices = _choices_of(m, [made(test) for test in m.allowed])
         apply = _applying(made(m.move.apply), choices)
         proposals.append(_proposing(choices))
-        deltas.append(_weighing(m.delta and made(m.delta), cost, apply, choices, kind))
+        deltas.append(
+            _weighing(m.delta and made(m.delta), cost, broken and made(broken), apply, choices, kind)
+        )
         applications.append(apply)
         if model.learns:
             looks.append(_looking(choices, made(m.features), width))
             learnt.append(_proposing_learnt(choices, looks[-1], choices.first - several))
-    return Rules(row, cost, *map(_switch, (proposals, looks, learnt, deltas, applications)))
+    return Rules(row, cost, energy, eased, *map(_switch, (proposals, looks, learnt, deltas, applications)))
+
+
+def _costing(cost: Any, broken: Any) -> tuple[Any, Any, Any]:
+    """Make `Rules.cost`, `Rules.energy` and `Rules.eased`."""
+
+    def plain_energy(data: Any, x: Any, weights: Any) -> Any:
+        return np.float64(cost(data, x))
+
+    def nothing(data: Any, work: Any, weights: Any) -> Any:
+        return 0.0
+
+    def rank(data: Any, x: Any) -> Any:
+        return cost(data, x) + data.violation_weight * broken(data, x)
+
+    def energy(data: Any, x: Any, weights: Any) -> Any:
+        violation = broken(data, x)
+        weights[ABOVE] = (data.violation_weight - weights[WEIGHT]) * violation
+        return np.float64(cost(data, x) + weights[WEIGHT] * violation)
+
+    def eased(data: Any, work: Any, weights: Any) -> Any:
+        now = work.numbers[BROKEN]
+        weight = weights[WEIGHT] * (weights[RAISED] if now > 0 else weights[LOWERED])
+        weights[WEIGHT] = min(max(weight, weights[LEAST]), data.violation_weight)
+        weights[SURPLUS] = (data.violation_weight - weights[WEIGHT]) * (work.numbers[LATER] - now)
+        return weights[SURPLUS]
+
+    if broken is None:
+        return cost, _inlined(plain_energy), _inlined(nothing)
+    return _inlined(rank), _inlined(energy), _inlined(eased)
 
 
 @inlined
@@ -224,18 +271,20 @@ def _applying(apply: Any, choices: _MoveChoices) -> Any:
 def _proposing(choices: _MoveChoices) -> Any:
     """Make the uniform proposal of a type of moves, see `Rules.propose`.
 
-    Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so
-    these are as likely as each other, and no list of them is made as a rule.
+    Where some draws are forbidden, the digits behind the last one's point choose among all that are allowed:
+    so these are as likely as each other, and as a rule they are not counted.
     """
 
     def choosing(s: int) -> Any:
         fits, place, shift = choices.fits[s], choices.first + s, s * CHOICE_BITS
 
         def choose(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
-            share = uniform(at, place) * counts[place]
-            c = np.int64(share)
-            if fits(data, x, code, c):
-                return code | c << shift
+            share, c = 0.0, np.int64(0)
+            for k in range(TRIES):
+                share = uniform(at, place + k * (len(counts) + 1)) * counts[place]
+                c = np.int64(share)
+                if fits(data, x, code, c):
+                    return code | c << shift
             rest, open_ = share - c, 0
             for k in range(counts[place]):
                 open_ += fits(data, x, code, np.int64(k))
@@ -331,24 +380,46 @@ def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
     return _called(propose)
 
 
-def _weighing(given: Any, cost: Any, apply: Any, choices: _MoveChoices, kind: int) -> Any:
-    """Make ``delta(data, x, code, work)``: the user's, or the difference of two costs."""
+def _weighing(given: Any, cost: Any, broken: Any, apply: Any, choices: _MoveChoices, kind: int) -> Any:
+    """Make ``delta(data, x, code, work)``: the user's, or the difference of two costs; with violations."""
     unpack, count = choices.unpack, len(choices.parts)
+    violation = _inlined(_unbroken) if broken is None else broken
 
     def told(data: Any, x: Any, code: Any, work: Any) -> Any:
         return np.float64(given(data, x, unpack(code, count)))
 
+    def said(data: Any, x: Any, code: Any) -> Any:
+        return given(data, x, unpack(code, count))
+
+    def by_said(data: Any, x: Any, now: Any, change: Any, worse: Any) -> Any:
+        return now + change + data.violation_weight * worse
+
+    def by_cost(data: Any, x: Any, now: Any, change: Any, worse: Any) -> Any:
+        return cost(data, x)
+
+    before, after = map(_inlined, (_nothing, by_cost) if given is None else (said, by_said))
+
     def difference(data: Any, x: Any, code: Any, work: Any) -> Any:
         numbers, spare = work.numbers, work.spare
         if numbers[KNOWN] == 0.0:
-            numbers[NOW], numbers[KNOWN] = cost(data, x), 1.0
+            numbers[NOW], numbers[BROKEN], numbers[KNOWN] = cost(data, x), violation(data, x), 1.0
+        change = before(data, x, code)
         for i in range(len(x)):
             spare[i] = x[i]
         apply(data, x, code)
-        numbers[THEN] = cost(data, x)
+        numbers[LATER] = violation(data, x)
+        numbers[THEN] = after(data, x, numbers[NOW], change, numbers[LATER] - numbers[BROKEN])
         for i in range(len(x)):
             x[i] = spare[i]
         work.weighed[0], work.weighed[1] = code, kind
         return numbers[THEN] - numbers[NOW]
 
-    return _called(difference) if given is None else _inlined(told)
+    return _inlined(told) if given is not None and broken is None else _called(difference)
+
+
+def _nothing(data: Any, x: Any, code: Any) -> Any:
+    return 0.0
+
+
+def _unbroken(data: Any, x: Any) -> Any:
+    return 0.0
