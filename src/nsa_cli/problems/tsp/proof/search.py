@@ -22,13 +22,13 @@ from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, StoppedEr
 
 #: Rounds of cutting planes in a row that may gain less than a share of what is open, and solves without
 #: effect after which a cut goes: at the root, in a case.
-_ROOT, _CASE = (6, 0.005, 5), (4, 0.05, 8)
+_ROOT, _CASE = (15, 0.001, 8), (4, 0.05, 8)
 
 #: Rounds between two pricings over all edges at the root.
 _PRICED = 10
 
-#: Edges a city that may join in one pricing, at least so many, and those that may be left for branching.
-_JOIN, _JOIN_LEAST, _LEFT = 1, 200, 25
+#: Edges a city that may join in one pricing, at least so many.
+_JOIN, _JOIN_LEAST = 1, 200
 
 #: Columns tried by strong branching, and simplex iterations each way.
 _TRIED, _ITERATIONS = 8, 25
@@ -200,16 +200,15 @@ class Proof:
             slowly = self._climb(*_ROOT, _PRICED)
             if relaxation.last.state != "optimal":  # the best tour is a solution
                 raise StoppedError
-            total, (i, j, costs), values = relaxation.bounded_by_all(-tolerated, self._clock, size * size)
+            total, (i, j, costs), _, _ = relaxation.bounded_by_all(-tolerated, self._clock)
             self._note(total)
             some = np.argsort(costs, kind="stable")[: max(_JOIN * size, _JOIN_LEAST)]
-            if total < self.goal and relaxation.add_edges(i[some], j[some]):
-                continue
-            if total >= self.goal or slowly:
+            new = total < self.goal and relaxation.add_edges(i[some], j[some])
+            if not new and (slowly or total >= self.goal):
                 break
         lacking = max(int(self._missing() * relaxation.per * 1.001), 0) + abs(self.goal) // 2**24 + 1
-        total, (i, j, costs), values = relaxation.bounded_by_all(lacking, self._clock, _LEFT * size + 1000)
-        if self.goal - total > lacking:
+        total, (i, j, costs), complete, values = relaxation.bounded_by_all(lacking, self._clock)
+        if self.goal - total > lacking or not complete:
             raise StoppedError
         self._note(total)
         relaxation.keep_edges(i[costs < self.goal - total], j[costs < self.goal - total])
