@@ -20,9 +20,11 @@ from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate
 from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, StoppedError, Values
 
-#: Rounds of cutting planes in a row that may gain less than a share of what is open, and solves without
-#: effect after which a cut goes: at the root, in a case.
-_ROOT, _CASE = (15, 0.001, 8), (4, 0.05, 8)
+#: Rounds of cutting planes in a row that may gain less than a share of what is open: at the root, in a case.
+_ROOT, _CASE = (15, 0.001), (4, 0.05)
+
+#: Solves without effect after which a cut goes.
+_AGE = 8
 
 #: Rounds between two pricings over all edges at the root.
 _PRICED = 10
@@ -171,7 +173,7 @@ class Proof:
         self._effort -= len(relaxation.keys) + len(relaxation.cuts) + relaxation.size
         return relaxation.solve(self._clock)
 
-    def _climb(self, patience: int, gain: float, age: int, rounds: int | None = None) -> bool:
+    def _climb(self, patience: int, gain: float, rounds: int | None = None) -> bool:
         """Solve and cut; whether the bound hardly rises any more, is enough, or there is no solution."""
         relaxation, slow, last = self.relaxation, 0, -np.inf
         while rounds != 0:
@@ -184,7 +186,7 @@ class Proof:
             if connected:  # rounds that join parts may gain little for long
                 slow = slow + 1 if relaxation.last.objective - last < gain * abs(self._missing()) else 0
             last, new = relaxation.last.objective, relaxation.add_cuts(cuts)
-            relaxation.purge(age)
+            relaxation.purge(_AGE)
             if not new:
                 return True
             if slow >= patience:
