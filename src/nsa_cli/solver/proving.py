@@ -135,7 +135,7 @@ class Beside:
             if time.monotonic() > equal and sys.platform == "linux":
                 equal = math.inf
                 with suppress(OSError):
-                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.nice(0) + _NICE)
             return self._closed or clock.asked()
 
         own = replace(clock, end=clock.end - min(_EARLY * clock.left, _EARLY_SECONDS), asked=asked)

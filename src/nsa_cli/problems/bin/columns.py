@@ -144,7 +144,7 @@ class Columns:
                 counts[int(np.argmax(amounts))] = 1
             before = len(chosen)
             for k in np.repeat(np.arange(len(counts)), counts):
-                if (pattern := np.minimum(self.patterns[k], left)).any():
+                if (pattern := _fitted(self.patterns[k], left)).any():
                     chosen.append(pattern)
                     left -= pattern
             if len(chosen) == before:
@@ -227,3 +227,13 @@ class Columns:
         value = ratio * self.capacity + np.maximum(worths - ratio * weights, 0.0).sum()
         terms = ratio * self.capacity + worths.sum() + ratio * weights.sum()
         return int(value + _SLACK * terms) + 1
+
+
+def _fitted(pattern: Ints, left: Ints) -> Ints:
+    """Fit a pattern to what is left: where a type has gone, the heaviest lighter one takes its place."""
+    taken = np.minimum(pattern, left)
+    for t in np.repeat(np.arange(len(pattern)), pattern - taken):
+        lighter = t + np.flatnonzero(left[t:] > taken[t:])
+        if len(lighter):
+            taken[lighter[0]] += 1
+    return taken

@@ -81,13 +81,13 @@ def reduce_costs(duals: Duals, i: Ints, j: Ints, costs: Ints) -> None:
 
 @kernel
 def scan(metric: KernelMetric, unit: float, duals: Duals, limit: int, found: Scan, pairs: int) -> None:
-    """Go on with a scan for about so many pairs of cities, or until there might be no more room for edges.
+    """Go on with a scan for about so many pairs of cities; edges for which there is no room are left out.
 
     Lengths are multiplied by a power of two and rounded down to whole numbers.
     """
     potentials, size = duals.potentials, len(duals.potentials)
     highest = max(limit, 0)
-    while pairs > 0 and found.counts[CITY] < size and found.counts[EDGES] + size <= len(found.i):
+    while pairs > 0 and found.counts[CITY] < size:
         city, edges, negative = found.counts[CITY], found.counts[EDGES], np.int64(0)
         for other in range(city + 1, size):
             plain = length(metric, city, other) * unit
@@ -96,7 +96,7 @@ def scan(metric: KernelMetric, unit: float, duals: Duals, limit: int, found: Sca
                 if cost < highest:
                     cost += 2 * _shared(duals, city, other)
                     negative += min(cost, 0)
-                    if cost < limit:
+                    if cost < limit and edges < len(found.i):
                         found.i[edges], found.j[edges], found.costs[edges] = city, other, cost
                         edges += 1
         found.negative[city] = negative

@@ -104,7 +104,7 @@ def find_cuts(support: Support, ways: Floats, teeth: Teeth, s: Scratch, found: I
     ----------
     support : Support
     ways : float64[W, 2]
-        The weights of edges by which handles hang together are between two numbers.
+        The weights of edges by which handles hang together are between two numbers, first those of all edges.
     teeth : Teeth
     s : Scratch
     found : int64[L]
@@ -116,19 +116,16 @@ def find_cuts(support: Support, ways: Floats, teeth: Teeth, s: Scratch, found: I
     int
         How much of `found` is filled.
     """
-    parts, end = _components(support, 0.0, 3.0, s), 1
-    found[0] = parts
-    for part in range(parts if parts > 1 else 0):
-        size = s.begins[part + 1] - s.begins[part]
-        for k in range(size):
-            s.handle[k] = s.members[s.begins[part] + k]
-        end = _noted(teeth, s, size, 0, end, found) if size > 1 else end
-    if parts > 1:
-        return end
+    end = 1
     for way in range(len(ways)):
-        for part in range(_components(support, ways[way, 0], ways[way, 1], s)):
+        parts = _components(support, ways[way, 0], ways[way, 1], s)
+        for part in range(parts):
             if s.begins[part + 1] - s.begins[part] > 1:
                 end = _tried(support, teeth, s.members, s.begins[part], s.begins[part + 1], s, end, found)
+        if way == 0:
+            found[0] = parts
+            if parts > 1:
+                return end
     for one in range(len(teeth.starts) - 1):
         if teeth.starts[one + 1] - teeth.starts[one] > 2:
             end = _tried(

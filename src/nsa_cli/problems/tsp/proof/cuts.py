@@ -14,11 +14,12 @@ from nsa_cli.problems.tsp.kernels.separation import Scratch, Support, Teeth, fin
 #: Weights below this are 0, and those above its complement 1.
 _TINY = 1e-5
 
-#: The weights of edges by which handles hang together are between these: fractions, those and 1, and those of
-#: sets that may be left too rarely.
+#: The weights of edges by which handles hang together are between these: any, fractions, and those and 1; and
+#: those of sets that may be left too rarely.
 _LEAST = (0.1, 0.2, 0.3, 0.45)
 _WAYS = np.array(
-    [(least, 1.0 - least) for least in (_TINY, *_LEAST)]
+    [(0.0, 2.0)]
+    + [(least, 1.0 - least) for least in (_TINY, *_LEAST)]
     + [(least, 1.0 - _TINY) for least in _LEAST]
     + [(_TINY, 1.0 - least) for least in _LEAST]
     + [(least, 2.0) for least in (0.1, 0.3, 0.5, 0.7, 0.9)]

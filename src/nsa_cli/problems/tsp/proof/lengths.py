@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import Exact, total_of
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.bound import is_compiled
-from nsa_cli.problems.tsp.closed import ClosedTour
+from nsa_cli.problems.tsp.closed import ClosedTour, Unpenalised
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels import reduced_costs
 from nsa_cli.problems.tsp.kernels.metric import CODES, Floats, Ints, KernelMetric, lengths
@@ -33,8 +32,8 @@ _FINER = 20
 #: Lengths in a matrix have at most so many bits, which float64 holds.
 _MATRIX_BITS = 52
 
-#: Pairs of cities between two looks at the clock, and edges of a scan that there is room for, a city.
-_LOOK, _ROOM = 10_000_000, 12
+#: Pairs of cities between two looks at the clock; edges of a scan that there is room for, a city, and more.
+_LOOK, _ROOM, _MORE_ROOM = 10_000_000, 25, 1_000
 
 #: Edges as two arrays of cities and their whole lengths or reduced costs.
 Edges = tuple[Ints, Ints, Ints]
@@ -119,42 +118,35 @@ class WholeEdges:
         longest, rounding = math.ldexp(self.longest, self.scale), 1e-9 * float(of_sets[-1])
         return bool(self.size * (longest + 2.01 * float(most.max()) + rounding) < 2.0**_SUM_BITS)
 
-    def scanned(
-        self, duals: Duals, limit: int, stop: Callable[[], bool], most: int
-    ) -> tuple[int, Edges] | None:
+    def scanned(self, duals: Duals, limit: int, clock: Clock) -> tuple[int, Edges, bool] | None:
         """Sum up the negative reduced costs of all edges, and find the edges with costs below a limit.
 
         Returns
         -------
-        total, edges : int, (int64[E], int64[E], int64[E])
-            None if it was stopped, or there are more than `most` of these.
+        total, edges, complete : int, (int64[E], int64[E], int64[E]), bool
+            Complete unless there are more edges than there is room for; None if time was over.
         """
-        size, counts = self.size, np.zeros(2, np.int64)
-        i, j, costs = np.empty((3, _ROOM * size), np.int64)
-        found = Scan(np.zeros(size, np.int64), i, j, costs, counts)
-        parts: list[Edges] = []
-        unit = math.ldexp(1.0, self.scale)
-        while counts[CITY] < size:
-            if stop() or sum(len(part[0]) for part in parts) > most:
+        counts, room = np.zeros(2, np.int64), _ROOM * self.size + _MORE_ROOM
+        i, j, costs = np.empty((3, room), np.int64)
+        found = Scan(np.zeros(self.size, np.int64), i, j, costs, counts)
+        while counts[CITY] < self.size:
+            if clock.is_over():
                 return None
-            reduced_costs.scan(self.metric, unit, duals, limit, found, _LOOK)
-            some = slice(counts[EDGES])
-            parts.append((i[some].copy(), j[some].copy(), costs[some].copy()))
-            counts[EDGES] = 0
-        i, j, costs = (np.concatenate(ends) for ends in zip(*parts, strict=True))
-        return total_of(found.negative), (i, j, costs)
+            reduced_costs.scan(self.metric, math.ldexp(1.0, self.scale), duals, limit, found, _LOOK)
+        some = slice(counts[EDGES])
+        return total_of(found.negative), (i[some], j[some], costs[some]), counts[EDGES] < room
 
 
 def whole_edges(instance: TspInstance) -> WholeEdges | None:
     """Prepare an instance, as searches see it, for proofs; None where kernels do not have its lengths."""
     if isinstance(instance, ClosedTour):
-        return _of_nodes(instance)
+        return _of_matrix(instance, instance.unpenalised())
     if instance.matrix is not None:
-        units, unit, whole = instance.exact_matrix.units, Fraction(1, instance.exact_matrix.denominator), True
-        there = ~np.eye(instance.size, dtype=bool)
+        exact, there = instance.exact_matrix, ~np.eye(instance.size, dtype=bool)
         if instance.absent is not None:
             there &= ~instance.absent
-        return _of_matrix(instance, units, unit, there, whole=whole)
+        units = Unpenalised(exact.units, Fraction(1, exact.denominator), there, there & False, True)
+        return _of_matrix(instance, units)
     if not (instance.has_finite_lengths and is_compiled(instance)):
         return None
     lists = neighbour_lists(instance, merge=False)
@@ -178,29 +170,23 @@ def whole_edges(instance: TspInstance) -> WholeEdges | None:
     )
 
 
-def _of_nodes(instance: ClosedTour) -> WholeEdges:
-    units, unit, there, fixed, whole = instance.unpenalised()
-    i, j = (np.ascontiguousarray(ends) for ends in np.nonzero(np.triu(fixed)))
-    return replace(_of_matrix(instance, units, unit, there, whole=whole), fixed=(i, j))
-
-
-def _of_matrix(instance: TspInstance, units: Any, unit: Fraction, there: Any, *, whole: bool) -> WholeEdges:
+def _of_matrix(instance: TspInstance, given: Unpenalised) -> WholeEdges:
     """Prepare whole lengths in a matrix [N, N], rounded down where they have too many bits."""
-    size = len(units)
-    units = np.where(there, units, 0)
-    shift = max(int(abs(units).max()).bit_length() - _MATRIX_BITS, 0)
-    rows = (units >> shift).astype(np.float64) if shift else units.astype(np.float64)
+    units = np.where(given.there, given.units, 0)
+    size, shift = len(units), max(int(abs(units).max()).bit_length() - _MATRIX_BITS, 0)
+    rows = (units >> shift if shift else units).astype(np.float64)
     longest = float(abs(rows).max(initial=0.0))
-    rows[~there] = np.inf
-    count = min(_NEAR_IN_MATRIX, size - 1)
-    near = np.argpartition(rows, count - 1, axis=1)[:, :count] if count else np.zeros((size, 0), np.int64)
+    rows[~given.there] = np.inf
+    near = np.argsort(rows, axis=1, kind="stable")[:, :_NEAR_IN_MATRIX]
     city, k = np.nonzero(np.isfinite(np.take_along_axis(rows, near, 1)))
+    i, j = np.nonzero(np.triu(given.fixed))
     return WholeEdges(
         instance=instance,
         metric=KernelMetric(rows.ravel(), size, *CODES["EXPLICIT"]),
-        unit=unit * (1 << shift),
-        whole=whole and not shift,
+        unit=given.unit * (1 << shift),
+        whole=given.exact and not shift,
         numbers=np.arange(size),
         near=(city, near[city, k]),
+        fixed=(i, j),
         longest=longest,
     )

@@ -258,19 +258,20 @@ class Relaxation:
         counted = np.where(self.lower > 0.5, costs, np.where(self.upper > 0.5, np.minimum(costs, 0), 0))
         return Bounded(base + total_of(counted), costs, values)
 
-    def bounded_by_all(self, limit: int, clock: Clock, most: int) -> tuple[int, Edges, Values]:
-        """Bound all tours, and find the edges with reduced costs below a limit.
+    def bounded_by_all(self, limit: int, clock: Clock) -> tuple[int, Edges, bool, Values]:
+        """Bound all tours, and find edges with reduced costs below a limit; whether these are all.
 
         Fixed edges are those that each tour has; bounds of the columns do not count.
 
         Raises
         ------
         StoppedError
-            If time is over, or there are more than `most` edges.
+            If time is over.
         """
         values, whole, base = self._values(self.last.duals)
         costs = self.edges.of(*self.edges.fixed)
         reduced_costs.reduce_costs(whole, *self.edges.fixed, costs)
-        if (found := self.edges.scanned(whole, limit, clock.is_over, most)) is None:
+        if (found := self.edges.scanned(whole, limit, clock)) is None:
             raise StoppedError
-        return base + total_of(np.maximum(costs, 0)) + found[0], found[1], values
+        total, edges, complete = found
+        return base + total_of(np.maximum(costs, 0)) + total, edges, complete, values

@@ -20,15 +20,17 @@ from nsa_cli.problems.tsp.proof.cuts import closed_tour, separate
 from nsa_cli.problems.tsp.proof.lengths import WholeEdges
 from nsa_cli.problems.tsp.proof.relaxation import Bounded, Relaxation, StoppedError, Values
 
-#: Rounds of cutting planes in a row that may gain less than a share of what is open, and solves without
-#: effect after which a cut goes: at the root, in a case.
-_ROOT, _CASE = (6, 0.005, 5), (4, 0.05, 8)
+#: Rounds of cutting planes in a row that may gain less than a share of what is open: at the root, in a case.
+_ROOT, _CASE = (15, 0.001), (4, 0.05)
+
+#: Solves without effect after which a cut goes.
+_AGE = 8
 
 #: Rounds between two pricings over all edges at the root.
 _PRICED = 10
 
-#: Edges a city that may join in one pricing, at least so many, and those that may be left for branching.
-_JOIN, _JOIN_LEAST, _LEFT = 1, 200, 25
+#: Edges a city that may join in one pricing, at least so many.
+_JOIN, _JOIN_LEAST = 1, 200
 
 #: Columns tried by strong branching, and simplex iterations each way.
 _TRIED, _ITERATIONS = 8, 25
@@ -171,7 +173,7 @@ class Proof:
         self._effort -= len(relaxation.keys) + len(relaxation.cuts) + relaxation.size
         return relaxation.solve(self._clock)
 
-    def _climb(self, patience: int, gain: float, age: int, rounds: int | None = None) -> bool:
+    def _climb(self, patience: int, gain: float, rounds: int | None = None) -> bool:
         """Solve and cut; whether the bound hardly rises any more, is enough, or there is no solution."""
         relaxation, slow, last = self.relaxation, 0, -np.inf
         while rounds != 0:
@@ -184,7 +186,7 @@ class Proof:
             if connected:  # rounds that join parts may gain little for long
                 slow = slow + 1 if relaxation.last.objective - last < gain * abs(self._missing()) else 0
             last, new = relaxation.last.objective, relaxation.add_cuts(cuts)
-            relaxation.purge(age)
+            relaxation.purge(_AGE)
             if not new:
                 return True
             if slow >= patience:
@@ -200,16 +202,15 @@ class Proof:
             slowly = self._climb(*_ROOT, _PRICED)
             if relaxation.last.state != "optimal":  # the best tour is a solution
                 raise StoppedError
-            total, (i, j, costs), values = relaxation.bounded_by_all(-tolerated, self._clock, size * size)
+            total, (i, j, costs), _, _ = relaxation.bounded_by_all(-tolerated, self._clock)
             self._note(total)
             some = np.argsort(costs, kind="stable")[: max(_JOIN * size, _JOIN_LEAST)]
-            if total < self.goal and relaxation.add_edges(i[some], j[some]):
-                continue
-            if total >= self.goal or slowly:
+            new = total < self.goal and relaxation.add_edges(i[some], j[some])
+            if not new and (slowly or total >= self.goal):
                 break
         lacking = max(int(self._missing() * relaxation.per * 1.001), 0) + abs(self.goal) // 2**24 + 1
-        total, (i, j, costs), values = relaxation.bounded_by_all(lacking, self._clock, _LEFT * size + 1000)
-        if self.goal - total > lacking:
+        total, (i, j, costs), complete, values = relaxation.bounded_by_all(lacking, self._clock)
+        if self.goal - total > lacking or not complete:
             raise StoppedError
         self._note(total)
         relaxation.keep_edges(i[costs < self.goal - total], j[costs < self.goal - total])
