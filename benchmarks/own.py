@@ -4,12 +4,11 @@
     python benchmarks/own.py qap --policy qap.json     # or flowshop (20), colouring (60), maxcut (40)
     python benchmarks/own.py glass                     # needs simanneal
 
-An example has uniform proposals, the policy, large steps and a peer, on instances that no training saw: four
-chains on one thread, solvers in turn at each instance as in ``nsa benchmark``, kept in ``NAME.jsonl`` here.
-Ours have the steps that they make in the time, set-up and compilation not counted. The value of an instance
-is the mean over the seeds; the interval is over instances. Gaps are to the optimum where a construction or
-the literature gives it, else to the best cost of all runs. Heuristics that end by themselves have their own
-time.
+An example has uniform proposals, the policy and a peer, on instances that no training saw: four chains on one
+thread, solvers in turn at each instance as in ``nsa benchmark``, kept in ``NAME.jsonl`` here. Ours have the
+steps that they make in the time, set-up and compilation not counted. The value of an instance is the mean
+over the seeds; the interval is over instances. Gaps are to the optimum where a construction or the literature
+gives it, else to the best cost of all runs. Heuristics that end by themselves have their own time.
 
 ``glass`` are spins on a square lattice with random couplings of 1 and -1, wrapped round (the spin glass of
 Kirkpatrick, Gelatt and Vecchi's paper of 1983): one spin is turned over. Both programs are given the same
@@ -222,10 +221,7 @@ EXAMPLES = {
 
 def solvers_of(example: Example, policy: Path | None, budgets: Sequence[float]) -> list[Solver]:
     """List ways to solve an example with each budget, the other method last."""
-    ways: dict[str, dict[str, Any]] = {
-        "uniform": {"policy": "uniform"},
-        "large steps": {"method": "large-step"},
-    }
+    ways: dict[str, dict[str, Any]] = {"uniform": {"policy": "uniform"}}
     if policy is not None:
         ways["policy"] = {"policy": str(policy)}
     common = {"threads": 1, "chains": 4, "bound": False, "device": "cpu"}

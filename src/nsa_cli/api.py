@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,8 +63,12 @@ __all__ = [
     "with_options",
 ]
 
-#: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
-Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
+#: What a problem of one's own is named by.
+_SPEC = re.compile(r"\.py:\w+$")
+
+#: What `solve` takes: a file, an instance, a problem without data, or data: a mapping with the keys of the
+#: JSON form, or an array.
+Given: TypeAlias = str | Path | Instance | Task | type | Mapping[str, Any] | ArrayLike
 
 
 @with_options(ReadingOptions)
@@ -130,7 +135,15 @@ def read_each(
     for path in map(str, paths):
         begin = time.monotonic()
         try:
-            found = read_each_record(_records(path, owner, form, seen), owner, settings or {})
+            its: Problem[Any] | None = owner
+            if path == problem or names_problem(path):
+                # Some problems are their parameters: a name and --set a=1 is all there is to know.
+                named = find_problem(path)
+                its = owner or named
+                records: list[Any] = [Record({"problem": named.name}, Source(path, "", ""))]
+            else:
+                records = _records(path, owner, form, seen)
+            found = read_each_record(records, its, settings or {})
         except NsaError as error:
             tasks.append(Unread(path, error))
             continue
@@ -148,13 +161,15 @@ def read_each(
     return tasks
 
 
+def names_problem(path: str) -> bool:
+    """Tell the name of a problem from that of a file."""
+    return (path in builtin_names() or _SPEC.search(path) is not None) and not os.path.exists(path)
+
+
 def _records(
     path: str, problem: Problem[Any] | None, reading: Reading, seen: set[tuple[Path, ...]]
 ) -> list[Record | InputError]:
-    """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
-    if path in builtin_names() and not os.path.exists(path):
-        # Some problems are their parameters: a name and --set a=1 is all there is to know.
-        return [Record({"problem": path}, Source(path, "", ""))]
+    """Read the records of a path, which may be a file, or a part of a set of files."""
     parts = None if path == "-" else find_set(Path(path), problem)
     if parts is None:
         return read_records(read_source(path, reading), problem)
@@ -195,7 +210,7 @@ def solve(instance: Given, problem: str | type | None = None, **options: Unpack[
     ----------
     instance : str, Path, mapping, array, Instance or Task
         A file with one instance; data with the keys of the JSON form, whose lists may be arrays; an array of
-        coordinates or distances; or an instance.
+        coordinates or distances; an instance; or the class of a problem of one's own that has no data.
     problem : str or type, optional
         As for `read`.
     **options
@@ -214,13 +229,17 @@ def solve(instance: Given, problem: str | type | None = None, **options: Unpack[
 
 
 @with_options(RunOptions)
-def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> list[Result]:
+def solve_many(
+    instances: Sequence[Given], problem: str | type | None = None, **options: Unpack[RunOptions]
+) -> list[Result]:
     """Solve several instances, those of equal size in one batch; batch mates change no answer.
 
     Parameters
     ----------
     instances : sequence
         Of what `solve` takes.
+    problem : str or type, optional
+        As for `read`, of all of them.
     **options
         `RunOptions`: fields of `Settings`, ``progress``, ``on_progress``.
 
@@ -233,7 +252,8 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
 
     if isinstance(instances, str | Path | Mapping | Instance | Task) or not isinstance(instances, Iterable):
         raise UsageError(f"expected a list of instances, got {shown(instances)}; solve takes one")
-    tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
+    owner: Any = None if problem is None else find_problem(problem)  # one for all: they share a batch
+    tasks = [_task(instance, owner, where=f"instances[{i}]") for i, instance in enumerate(instances)]
     given: dict[str, Any] = {**options}
     progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
     if on_progress is not None and not callable(on_progress):
@@ -298,6 +318,8 @@ def _task(
     **reading: Unpack[ReadingOptions],
 ) -> Task:
     """Make a task of what a user gives; `where` names data among others."""
+    if isinstance(given, type) and problem is None:
+        problem, given = given, {}  # a problem without data
     if isinstance(given, Task | Instance):
         unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
         if unused:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
-from nsa_cli.api import Unread, read_each
+from nsa_cli.api import Unread, names_problem, read_each
 from nsa_cli.core.errors import InputError, NsaError
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.record import OtherTextError, ReadingOptions
 from nsa_cli.io.source import read_source, suffix_of
-from nsa_cli.problems import builtin_names, declared, find_problem
+from nsa_cli.problems import declared, find_problem
 
 #: Endings of files that are meant as instances, beside those of the problems' own formats.
 _DATA = {".json", ".geojson", ".jsonl", ".ndjson", ".csv", ".tsv", ".npz", ".npy", ".pkl"}
@@ -97,7 +97,7 @@ def read_inputs(
 
 def is_many(path: str) -> bool:
     """Tell a folder, or a pattern that is no file's name, from a file."""
-    if path in builtin_names() and not os.path.isdir(path):
+    if names_problem(path) and not os.path.isdir(path):
         return False
     return os.path.isdir(path) or (not os.path.lexists(path) and re.search(r"[*?[]", path) is not None)
 

@@ -12,7 +12,7 @@ from tests.user_problems import MAXCUT
 import nsa_cli as nsa
 from nsa_cli.anneal.chains import Counted
 from nsa_cli.anneal.loop import run_chains
-from nsa_cli.anneal.pilot import Pilot, Range, looking, range_of
+from nsa_cli.anneal.pilot import Pilot, looking
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems import find_problem
@@ -31,10 +31,11 @@ def started(instance: Any, name: str, backend: str = "auto", threads: int = 1) -
     return chosen.start(Beginning([instance] * 4, x, keys))
 
 
-def temperatures(instance: Any, name: str, backend: str = "auto", steps: int = 20_000) -> Range:
-    found = range_of(started(instance, name, backend), steps)
-    assert found is not None
-    return found
+def temperatures(instance: Any, name: str, backend: str = "auto", steps: int = 20_000) -> tuple[float, float]:
+    chains, pilot = started(instance, name, backend), Pilot(Schedule(steps), ("t_start", "t_end"))
+    while not pilot.is_over:
+        pilot.take(chains, steps)
+    return pilot.found.t_start, pilot.found.t_end
 
 
 def test_the_range_is_where_the_heat_is() -> None:

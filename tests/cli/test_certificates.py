@@ -76,6 +76,18 @@ def test_what_has_no_certificate_says_so(nsa, tmp_path):
     assert done.code == 2
 
 
+def test_few_cities_whose_tours_are_all_tried_are_proved_for_a_certificate(nsa, tmp_path):
+    instance, answer, proof = (tmp_path / name for name in ("i.json", "answer.json", "proof.json"))
+    for size in (4, 9):
+        coords = np.random.default_rng(size).random((size, 2)).tolist()
+        instance.write_text(json.dumps({"coords": coords, "open": size == 9}))
+        done = nsa("solve", instance, "-o", answer, "--certificate", proof)
+        assert done.code == 0, done.err
+        assert json.loads(answer.read_text())["bound"]["method"] == "enumeration"
+        checked = nsa("check", instance, answer, "--certificate", proof, "--format", "json")
+        assert (checked.code, checked.json["status"]) == (0, "optimal")
+
+
 def test_long_witnesses_are_in_certificates_only(nsa, tmp_path):
     data = json.dumps({"coords": np.random.default_rng(3).random((200, 2)).tolist()})
     instance, proof = tmp_path / "i.json", tmp_path / "proof.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -63,7 +62,19 @@ class Halves"""
 #: checking.
 MISTAKES = {
     "no return": ("return abs(total)\n", "abs(total)\n", "a number, got None; is its return", "def cost"),
-    "a key": ("data.numbers[i] if", "data.numbrs[i] if", "has no attribute 'numbrs'", "numbrs"),
+    "a key": (
+        "data.numbers[i] if",
+        "data.numbrs[i] if",
+        "there is no key 'numbrs'; the nearest is numbers",
+        "numbrs",
+    ),
+    "a dictionary's way": (
+        "total += data.numbers[i]",
+        "total += data['numbers'][i]",
+        "write data.numbers",
+        "['numbers']",
+    ),
+    "another's name": ("def cost(", "def energy(", "the nearest is cost", "def energy"),
     "a text": ("return abs(total)\n", "return 'low'\n", "cost: expected a number, got str", "def cost"),
     "not finite": ("return abs(total)\n", "return total / 0.0 if total else 1e999\n", "Halves.cost", None),
     "division": ("return abs(total)\n", "return 1 // int(total - total)\n", "Halves.cost", "int(total -"),
@@ -73,7 +84,7 @@ MISTAKES = {
     "a typing error": ("def delta(", "def detla(", "no such function of a problem; the nearest", "def detla"),
     "no cost": ("def cost(", "def _cost(", "has no cost(data, x)", None),
     "no moves": (MOVES, "", "has no moves", None),
-    "no comma": (MOVES, "moves = (flip)", "moves: expected a tuple", None),
+    "no moves in it": (MOVES, "moves = ()", "moves: expected a tuple", None),
     "another's move": (MOVES, "moves = (swap, flip, flip)", "two are called flip", None),
     "a move that does not fit": ("subset(", "permutation(", "flip is for solutions that are subset", None),
     "no such key": ('subset("numbers")', 'subset("numbrs")', "there is no key 'numbrs'", None),
@@ -89,7 +100,12 @@ MISTAKES = {
     "index": ("i = move[0]\n", "i = move[0] + 1000\n", "Halves.delta fails: IndexError", "if x[i] else 2"),
     "data are changed": ("total = 0\n", "total = 0; data.numbers[0] += 1\n", "changes the data", "+= 1"),
     "x is changed": ("change = -2", "x[0] = not x[0]; change = -2", "expected x as it was", "def delta"),
-    "an array": ("total = 0\n", "total = np.zeros(3).sum()\n", "it makes an array", "np.zeros(3)"),
+    "x is changed by the cost": (
+        "total = 0\n",
+        "total = 0; x[0] = not x[0]\n",
+        "expected x as it was",
+        "def cost",
+    ),
     "syntax": ("def cost(data", "def cost(data,,", "cannot be imported: SyntaxError", "def cost(data,,"),
     "import": ("import numpy as np\n", "import numbra\n", "ModuleNotFound", "import numbra"),
     "exit of the file": ("import numpy as np\n", "raise SystemExit\n", "SystemExit", "raise System"),
@@ -122,12 +138,13 @@ def own(nsa, tmp_path):
     numbers = tmp_path / "numbers.json"
     numbers.write_text(json.dumps({"numbers": [221, 403, 968, 753, 670, 32, 455, 22]}))
 
-    def run(text, command):
+    def run(text, command, *words):
         path = tmp_path / "mine.py"
         path.write_text(text)
         if command == "check":
             return nsa("check-problem", f"{path}:Halves")
-        return nsa("solve", numbers, "-p", f"{path}:Halves", "--seed", 1, "--steps", 50, "-q")
+        words = words or ("--steps", 50, "-q")
+        return nsa("solve", numbers, "-p", f"{path}:Halves", "--seed", 1, *words)
 
     return run
 
@@ -260,13 +277,99 @@ def test_an_index_that_is_seldom_out_of_range_is_found_by_compiled_code(own):
     assert_named(own(text, "solve"), text, "Halves.cost fails: IndexError", "sum(x) == 7")
 
 
-def test_printing_is_refused(own):
-    """It hung for ever."""
+def test_what_is_printed_goes_to_standard_error(own):
+    """It hung for ever in compiled code, and is Python now."""
     text = SOUND.replace(
-        "        return abs(total)\n", "        print(total)\n        return abs(total)\n", 1
+        "        return abs(total)\n", "        print('total', total)\n        return abs(total)\n", 1
     )
     done = own(text, "solve")
-    assert_named(replace(done, out=""), text, "it calls Python, as print does", "print(total)")
+    assert (done.code, done.json["backend"]) == (0, "python")
+    assert done.err.count("total ") > 50
+    assert "Python alone" in own(text, "check").out
+
+
+#: What Numba cannot compile: text before the class, what the cost looks up, and words of the reason.
+PYTHON = {
+    "a dictionary": ("TABLE = {1: 2}", "TABLE[1]", "it looks up TABLE, a dict"),
+    "an array": ("", "np.zeros(3).sum()", "it makes an array; a loop over numbers would do"),
+    "a generator": ("", "sum(i for i in range(3))", "it has a generator"),
+    "a module": ("import bisect", "bisect.bisect([1], 2)", "it calls bisect.bisect"),
+    "recursion": ("def rec(n):\n    return n and rec(n - 1)", "rec(3)", "rec calls itself"),
+    "a global": (
+        "COUNT = 0\ndef count():\n    global COUNT\n    COUNT += 1\n    return 0",
+        "count()",
+        "global variable",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", sampled(PYTHON, 3))
+def test_what_cannot_be_compiled_is_python_and_a_line_says_why(nsa, tmp_path, monkeypatch, how):
+    """With the line of the user's."""
+    from nsa_cli.kernels.toolchain import kept
+
+    monkeypatch.setattr(kept, "_said", set())
+    before, value, words = PYTHON[how]
+    text = SOUND.replace("return abs(total)\n", f"return abs(total) + 0 * {value}\n", 1)
+    text = text.replace("    def delta(", "    def _delta(").replace(
+        "\n\nclass Halves", f"{before}\n\n\nclass Halves"
+    )
+    (tmp_path / "mine.py").write_text(text)
+    (tmp_path / "n.json").write_text(json.dumps({"numbers": [221, 403, 968, 753]}))
+    done = nsa("solve", tmp_path / "n.json", "-p", tmp_path / "mine.py", "--seed", 1, "--steps", 50)
+    assert (done.code, done.json["backend"]) == (0, "python"), done.err
+    (told,) = [line for line in done.err.splitlines() if "the search is in Python" in line]
+    assert words in told
+    assert "mine.py:" in told
+
+
+#: Steps that visit every solution.
+HOT = ("--steps", 4000, "--t-start", 5, "--t-end", 1, "--no-bound")
+
+
+def test_a_change_that_is_seldom_wrong_is_told_at_the_end(own):
+    """The answer is evaluated by itself; a warning names a case."""
+    wrong = "return abs(total + change) - abs(total) - (50 if not x[:3].any() else 0)\n"
+    text = SOUND.replace("return abs(total + change) - abs(total)\n", wrong).replace(
+        "    def cost(", "    compiled = False\n\n    def cost("
+    )
+    done = own(text.replace("len(data.numbers)) < 0.5", "len(data.numbers)) < 2"), "solve", *HOT)
+    assert done.code == 0
+    assert "warning: " in done.err
+    assert "Halves.delta: expected the change of cost by the move" in done.err
+
+
+def test_a_number_that_gets_too_large_is_named(own):
+    """In Python; and where Python counts on, compiled code must say the same."""
+    text = SOUND.replace("total = 0\n", "total = data.numbers[0] * 10**17\n", 1)
+    text = text.replace("    def delta(", "    def _delta(")
+    assert_named(own(text, "solve"), text, "a whole number has 64 bits", "10**17")
+
+
+VALLEY = """from nsa_cli.user import UserProblem, gaussian, reals
+
+
+class Valley(UserProblem):
+    name = "valley"
+    keys = ()
+    solution = reals(3, -5.0, 5.0)
+    moves = gaussian(1.0)
+    compiled = False
+
+    def cost(data, x):
+        return float((x * x).sum())
+"""
+
+
+def test_a_problem_without_data_needs_no_file(nsa, tmp_path, monkeypatch):
+    """It is named as a file is, or by the option."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "valley.py").write_text(VALLEY)
+    for words in (["valley.py:Valley"], ["-p", "valley.py"], ["-p", "valley.py:Valley"]):
+        done = nsa("solve", *words, "--steps", 100, "--seed", 1)
+        assert (done.code, done.json["problem"]) == (0, "valley"), done.err
+    assert nsa("check-problem", "valley.py").code == 0
+    assert "expected a FILE" in nsa("solve").err
 
 
 def test_a_cost_that_is_no_number_blames_no_delta(own):

@@ -182,16 +182,13 @@ class Loads(UserProblem):
         return most
 
 
-@pytest.mark.parametrize("method", ["anneal", "large-step"])
-def test_functions_have_scratch(method):
+def test_functions_have_scratch():
     """Of each chain's own: threads and instances of other sizes do not disturb each other."""
     problem = as_problem(Loads)
     assert faults(problem)[1] == []
     for size in (7, 12):
         task = nsa.Task(problem, problem.generate(size, np.random.default_rng(size)))
-        found = [
-            nsa.solve(task, method=method, steps=300, chains=4, seed=1, threads=threads) for threads in (1, 2)
-        ]
+        found = [nsa.solve(task, steps=300, chains=4, seed=1, threads=threads) for threads in (1, 2)]
         assert found[0].solution.tolist() == found[1].solution.tolist()
         loads = np.bincount(found[0].solution, task.instance.data.times)
         assert found[0].objective == loads.max()

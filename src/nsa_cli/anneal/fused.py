@@ -72,7 +72,8 @@ class FusedChains:
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
-        draws: int = first.shape[1] if fused.draws is None else fused.draws
+        #: Random numbers of a proposal.
+        self.choices: int = first.shape[1] if fused.draws is None else fused.draws
         self._objectives = fused.objectives
         self._threads = max(min(threads, rows), 1)
         self._row_ranges = list(_row_ranges(rows, self._threads))
@@ -82,7 +83,7 @@ class FusedChains:
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
         self._unrecorded = _proposals(0, 0)
-        self._advance = partial(advance, batch, self.state, draws, members, policy)
+        self._advance = partial(advance, batch, self.state, self.choices, members, policy)
 
     @property
     def counted(self) -> int:

@@ -22,6 +22,7 @@ from nsa_cli.anneal.chains import Chains, Progress
 from nsa_cli.anneal.pilot import Pilot
 from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.core.clock import Clock
+from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
 
 #: Running sums of real energies may be off by this share; what seems to be reached is evaluated exactly.
@@ -236,7 +237,12 @@ def run_chains(
             return End(reason, watch.reached)
         last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
         before = chains.step
-        temperature = schedule.take(chains, last)
+        try:
+            temperature = schedule.take(chains, last)
+        except NsaError:
+            if clock.asked():  # the signal went to the user's simulator, too
+                return End("interrupted", watch.reached)
+            raise
         if on_progress is not None:
             on_progress(_progress(chains, schedule, temperature))
     return End("steps", watch.reached)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from nsa_cli.cli.console import Console
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Task
-from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,9 +46,10 @@ class LateFunctions:
     def __init__(self) -> None:
         self.found: Task | None = None
 
-    def note(self, task: Task, result: Result) -> None:
+    def note(self, task: Task, result: Result, settings: Settings) -> None:
         """Look at an answer."""
-        if result.backend == "python" and is_compiling():
+        late = result.backend == "python" != settings.backend
+        if late and task.problem.neighbourhood().why_uncompiled() is None:
             self.found = task
 
     def compile_later(self, settings: Settings, console: Console) -> None:

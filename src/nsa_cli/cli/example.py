@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import os
 from pathlib import Path
 from typing import Annotated
@@ -49,8 +50,22 @@ def example(
             help="Write it there instead of here; - is stdout.",
         ),
     ] = None,
+    new: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Begin a problem of your own: write NAME.py, which solves at once."
+        ),
+    ] = None,
 ) -> int:
     """Write the example NAME into the current folder, or list what there is."""
+    if new is not None:
+        if name is not None:
+            raise UsageError("writes a file of its own; leave out the example", option="new")
+        if not new.isidentifier() or keyword.iskeyword(new):
+            raise UsageError(f"expected a name that Python can have, got {shown(new)}", option="new")
+        text = (Path(__file__).parents[1] / "user" / "template.txt").read_text(encoding="utf-8")
+        word = "".join(part.capitalize() for part in new.split("_"))
+        return _written(text.replace("NAME", new).replace("CLASS", word).encode(), f"{new}.py", output)
     if name is None:
         if output is not None:
             raise UsageError("expected the name of an example with it", option="output")
@@ -61,11 +76,15 @@ def example(
         near = nearest(name, example_names())
         known = ", ".join(example_names()) if near is None else f"the nearest is {near}"
         raise UsageError(f"there is no example {shown(name)}; {known}")
-    data = (example_folder() / name).read_bytes()
+    return _written((example_folder() / name).read_bytes(), Path(name).name, output)
+
+
+def _written(data: bytes, name: str, output: str | None) -> int:
+    """Write an example, but over nothing."""
     if output == "-":
         emit(data.decode(), None)
         return 0
-    path = Path(output or ".") / Path(name).name if is_directory(output or ".") else Path(output or "")
+    path = Path(output or ".") / name if is_directory(output or ".") else Path(output or "")
     try:
         with path.open("xb") as file:
             file.write(data)

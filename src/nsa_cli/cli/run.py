@@ -106,7 +106,7 @@ class Observer:
         from nsa_cli.solver.certificates import certificate_of
 
         try:
-            text = certificate_of(self._tasks[0], result.bound)
+            text = certificate_of(self._tasks[0], result.bound, result.raw)
         except UsageError as error:
             self._console.warn(error.message)
         else:
@@ -204,7 +204,7 @@ class Run:
                                     break
                                 display.add(place, result, known=known)
                                 if not known and not isinstance(result, NsaError):
-                                    late.note(self._tasks[place], result)
+                                    late.note(self._tasks[place], result, self.settings)
                     finally:
                         self._gone.set()
             finally:
@@ -296,9 +296,12 @@ class Run:
 
         seen = display if isinstance(display, Observer) else None
         looks = None if seen is None else seen.looks
-        for place, result in solve_each(
-            self._tasks, self.settings, asked=self._stopped, on_progress=seen, looks=looks
-        ):
+        found = solve_each(self._tasks, self.settings, asked=self._stopped, on_progress=seen, looks=looks)
+        while True:
+            with contextlib.redirect_stdout(sys.stderr):  # what functions of an own problem print
+                place, result = next(found, (None, None))
+            if place is None or result is None:
+                return
             yield place, result, False
 
     def _shared(self, display: Overview | Observer) -> Generator[Finished, None, None]:

@@ -13,6 +13,7 @@ from nsa_cli.cli.options import Given
 from nsa_cli.cli.run import Run
 from nsa_cli.cli.writing import Outputs, check_destination, choose_instance
 from nsa_cli.core.clock import began
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import READING
 from nsa_cli.core.record import Reading
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
@@ -21,13 +22,6 @@ from nsa_cli.solver.settings import Settings
 
 
 def solve(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Files, folders or patterns; - is stdin. Or the name of a problem, with --set.",
-        ),
-    ],
     given: Given,
     reading: Reading,
     settings: Settings,
@@ -42,6 +36,14 @@ def solve(
             rich_help_panel=READING,
         ),
     ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]…",
+            help="Files of instances, folders, patterns; - is stdin. None for a problem without data.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Solve FILEs and print the best solutions found.
 
@@ -53,6 +55,9 @@ def solve(
     """  # noqa: D301 (typer leaves the lines after a \b as they are)
     started = began()
     check_alone()
+    files = files or ([given.problem] if given.problem else [])
+    if not files:
+        raise UsageError("expected a FILE, or several; - is standard input; see nsa solve --help")
     check_destination(outputs.output, files)
     items, skipped = read_inputs(files, given.problem, given.keys(), **vars(reading))
     if instance is not None:

@@ -458,8 +458,11 @@ class Problem(ABC, Generic[InstanceT]):
         prepare = find_part(self, "proof", "proof_of")
         return prepare and prepare(instance, solution, clock, effort)
 
-    def try_out(self, instance: InstanceT) -> None:
-        """Look for mistakes in functions of the user's, before a search."""
+    def try_out(self, instance: InstanceT, seconds: float) -> None:
+        """Look for mistakes in functions of the user's, before a search, for so long."""
+
+    def try_again(self, instance: InstanceT, solution: Solution, energy: float) -> None:
+        """Look for mistakes where the energy that a search has found by its changes is not the solution's."""
 
     def broken(self, why: str, **_hints: Any) -> Exception:
         """Make the error of an answer that breaks the problem's own rules: a fault of its code."""

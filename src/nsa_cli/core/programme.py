@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.extras import is_installed
 
 Floats = NDArray[np.float64]
@@ -31,8 +32,8 @@ _OPTIONS = {
     "random_seed": 0,
 }
 
-#: What is told apart of the states in which HiGHS ends.
-_STATES = {"kOptimal": "optimal", "kInfeasible": "infeasible", "kObjectiveBound": "cut off"}
+#: Simplex iterations between two looks at the clock, times rows; at least so many.
+_LOOK, _LEAST = 400_000, 50
 
 
 def has_solver() -> bool:
@@ -73,10 +74,9 @@ class Outcome(NamedTuple):
 
     Attributes
     ----------
-    state : {'optimal', 'infeasible', 'cut off', 'unfinished'}
-        ``cut off`` where the objective has passed `Programme.solve`'s `cutoff`.
+    state : {'optimal', 'infeasible', 'unfinished'}
     objective : float
-    columns, reduced_costs : float64[C]
+    columns : float64[C]
     rows, duals : float64[R]
         Activities of the rows, and their dual values: not negative for ``>=``, not positive for ``<=``.
     iterations : int
@@ -86,7 +86,6 @@ class Outcome(NamedTuple):
     state: str
     objective: float
     columns: Floats
-    reduced_costs: Floats
     rows: Floats
     duals: Floats
     iterations: int
@@ -116,11 +115,6 @@ class Programme:
         for name, value in (_OPTIONS | options).items():
             self._solver.setOptionValue(name, value)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
-        return self._solver.getNumRow(), self._solver.getNumCol()
-
     def add_columns(
         self,
         costs: ArrayLike,
@@ -138,7 +132,7 @@ class Programme:
             Of the columns, in rows that are there; none by default.
         """
         costs = np.asarray(costs, dtype=np.float64)
-        count, lines = len(costs), _entries(entries, len(costs))
+        count, lines = len(costs), entries or Lines.of([()] * len(costs))
         self._solver.addCols(count, costs, _row(lower, count), _row(upper, count), len(lines.places), *lines)
 
     def add_rows(self, lower: ArrayLike, upper: ArrayLike, entries: Lines) -> None:
@@ -187,34 +181,29 @@ class Programme:
         """Let the next solve go on from a basis; rows and columns must be those that it had."""
         self._solver.setBasis(basis)
 
-    def solve(
-        self, seconds: float = math.inf, iterations: int | None = None, cutoff: float = math.inf
-    ) -> Outcome:
+    def solve(self, clock: Clock | None = None, iterations: float = math.inf) -> Outcome:
         """Minimise, from the last basis on.
 
         Parameters
         ----------
-        seconds : float
-        iterations : int, optional
+        clock : Clock, optional
+            It is looked at after some iterations, not after some time, so that it changes no path.
+        iterations : float
             Of the simplex method, at most.
-        cutoff : float
-            Objective at which nobody needs the rest.
         """
-        solver, options = self._solver, self._solver.setOptionValue
-        options("time_limit", solver.getRunTime() + max(seconds, 0.0))
-        options("simplex_iteration_limit", 2**31 - 1 if iterations is None else iterations)
-        options("objective_bound", cutoff)
-        failed = solver.run() == self._error
-        state, found = solver.getModelStatus().name, solver.getSolution()
-        return Outcome(
-            "unfinished" if failed else _STATES.get(state, "unfinished"),
-            solver.getInfo().objective_function_value,
-            np.array(found.col_value, dtype=np.float64),
-            np.array(found.col_dual, dtype=np.float64),
-            np.array(found.row_value, dtype=np.float64),
-            np.array(found.row_dual, dtype=np.float64),
-            max(solver.getInfo().simplex_iteration_count, 0),
-        )
+        solver, done, state = self._solver, 0, "kIterationLimit"
+        look = max(_LOOK // max(solver.getNumRow(), 1), _LEAST)
+        while state == "kIterationLimit" and done < iterations and not (clock and clock.is_over()):
+            solver.setOptionValue("simplex_iteration_limit", int(min(look, iterations - done)))
+            failed = solver.run() == self._error
+            state, count = solver.getModelStatus().name, solver.getInfo().simplex_iteration_count
+            done += max(count, 0)
+            if failed or (count < 1 and state == "kIterationLimit"):
+                state = "failed"
+        found = solver.getSolution()
+        columns, rows, duals = (np.array(one) for one in (found.col_value, found.row_value, found.row_dual))
+        named = {"kOptimal": "optimal", "kInfeasible": "infeasible"}.get(state, "unfinished")
+        return Outcome(named, solver.getInfo().objective_function_value, columns, rows, duals, done)
 
     def ray(self) -> Floats | None:
         """Give what may be added to the duals, as often as one likes, where the last solve was infeasible.
@@ -243,8 +232,3 @@ def _silent_class() -> type[Any]:
 def _row(values: ArrayLike, count: int) -> Floats:
     """Make an array of a number, or of an array of that length."""
     return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
-
-
-def _entries(entries: Lines | None, count: int) -> Lines:
-    """Lines that are given, or so many without an entry."""
-    return Lines.of([()] * count) if entries is None else entries

@@ -13,22 +13,25 @@ from typing import Any
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, InputError, UsageError, shown
 from nsa_cli.core.exact import rounded
-from nsa_cli.core.instance import Instance
+from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Task
 from nsa_cli.core.record import Source
 from nsa_cli.io.json_text import dumps, loads
+from nsa_cli.solver.proving import proved
 
 FORMAT = "nsa-certificate-1"
 
 
-def certificate_of(task: Task, bound: Bound | None) -> str:
-    """Write a bound as a certificate.
+def certificate_of(task: Task, bound: Bound | None, solution: Solution) -> str:
+    """Write a bound as a certificate; where its method leaves no witness, the solution is proved anew.
 
     Raises
     ------
     UsageError
         If there is no bound, or it has no witness.
     """
+    if bound is not None and bound.exact and bound.witness is None:
+        bound = proved(task, None, solution) or bound
     if bound is None or bound.witness is None:
         why = "no bound" if bound is None else f"the bound, {bound.value} by {bound.method}, has no witness"
         raise UsageError(f"there is no certificate: {why}")

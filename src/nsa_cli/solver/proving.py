@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -39,8 +40,9 @@ _ELEMENT_SECONDS = 4e-3
 #: are for a share of the time, and then have this niceness.
 _EQUAL, _EQUAL_SHARE, _NICE = 200, 0.1, 10
 
-#: Chains of such an instance that have not improved for so many seconds wait so long after each chunk.
-_STANDSTILL, _PAUSE = 1.0, 0.3
+#: Seconds an element between two looks at the chains' best solutions. Chains of few elements that have not
+#: improved for the second number wait so long, each chunk.
+_LOOK, _STANDSTILL, _PAUSE = 1e-4, 1e-3, 0.3
 
 #: Share of the time, at most, and seconds before the end at which a proof ends; and after which nobody waits.
 _EARLY, _EARLY_SECONDS, _GRACE = 0.05, 0.02, 0.05
@@ -48,21 +50,19 @@ _EARLY, _EARLY_SECONDS, _GRACE = 0.05, 0.02, 0.05
 #: Seconds between two pictures of a proof that follows chains.
 _SHOWN = 0.1
 
-#: Seconds between two looks at the chains' best solutions, and at those of an instance of many elements.
-_LOOK, _MANY_LOOK, _MANY = 0.01, 0.25, 2_000
-
 
 def stronger(task: Task, bound: Bound | None, proof: Proof, known: Solution | None) -> Bound | None:
     """Take the better one of a bound and a proof's, with the proof's solution if it beats a known one."""
     limit, sense, value = proof.limit, task.problem.sense, task.instance.exact_objective
-    found: Solution | None = proof.solution
-    if known is not None and is_as_good(value(known), value(proof.solution), sense):
-        found = None
-    if limit is not None and (bound is None or proof.proved or not is_as_good(limit, bound.unrounded, sense)):
-        seconds = 0.0 if bound is None else bound.seconds
-        method, exact = proof.method, proof.proved
-        return Bound.of(limit, sense, exact=exact, method=method, solution=found, seconds=seconds)
-    return bound and replace(bound, solution=found)
+    beaten = known is not None and is_as_good(value(known), value(proof.solution), sense)
+    found = None if beaten else proof.solution
+    if limit is None or not (bound is None or proof.proved or not is_as_good(limit, bound.unrounded, sense)):
+        return bound and replace(bound, solution=found)
+    fields = {
+        "seconds": bound.seconds if bound else 0.0,
+        "witness": proof.witness() if proof.proved else None,
+    }
+    return Bound.of(limit, sense, exact=proof.proved, method=proof.method, solution=found, **fields)
 
 
 class Beside:
@@ -84,14 +84,11 @@ class Beside:
     def __init__(self, batch: Batch, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> None:
         self._batch, self._bound, self._task = batch, bounds[0], tasks[0]
         self._proof: Proof | None = None
-        self._thread: threading.Thread | None = None
-        self._error: BaseException | None = None
+        self._work: Future[None] | None = None
         self._reason: str | None = None
         self._closed, self._best, self._due, self._looks = False, math.inf, 0.0, 0
-        left, size = batch.clock.left, tasks[0].instance.size
-        long = _ELEMENT_SECONDS * size <= left
+        clock, long = batch.clock, _ELEMENT_SECONDS * tasks[0].instance.size <= batch.clock.left
         self._applies = len(tasks) == 1 and batch.by_time and batch.proves and long
-        clock = batch.clock
         self.clock = replace(clock, asked=lambda: self._met() or clock.asked()) if self._applies else clock
 
     def watching(self, show: Callable[[Progress], None] | None) -> Callable[[Progress], None] | None:
@@ -110,24 +107,23 @@ class Beside:
 
     def _look(self, chains: Chains) -> None:
         """Begin, or hand the chains' best solution over."""
-        now, best = time.monotonic(), float(chains.best_energy.min())
+        now, best, instance = time.monotonic(), float(chains.best_energy.min()), self._task.instance
         self._looks += 1
-        size = self._task.instance.size
-        if best >= self._best and size <= _EQUAL and self._thread and now > self._due + _STANDSTILL:
-            self._thread.join(min(_PAUSE, self._batch.clock.left))
+        still = best >= self._best and now > self._due + _STANDSTILL * instance.size
+        if self._work and still and instance.size <= _EQUAL:
+            wait([self._work], min(_PAUSE, self._batch.clock.left))
         if self._looks < 2 or best >= self._best or now < self._due:
             return
-        self._best, self._due = best, now + (_LOOK if size < _MANY else _MANY_LOOK)
         solution = chains.best[int(chains.best_energy.argmin())].copy()
-        if self._task.instance.violation(solution) is not None:
-            self._best = math.inf
-        elif self._thread is None:
-            self._thread = threading.Thread(target=self._run, args=(solution,), name="nsa proof")
-            self._thread.start()
+        if instance.violation(solution) is not None or (
+            self._work and not (self._proof or self._work.done())
+        ):
+            return  # or it is still being prepared
+        self._best, self._due = best, now + _LOOK * instance.size
+        if self._work is None:
+            self._work = ThreadPoolExecutor(1, "nsa proof").submit(self._run, solution)
         elif self._proof is not None:
-            self._proof.offer(solution, self._task.instance.exact_objective(solution))
-        elif self._thread.is_alive():
-            self._best = math.inf  # it is still being prepared
+            self._proof.offer(solution, instance.exact_objective(solution))
 
     def _run(self, solution: Solution) -> None:
         """Prove, in the thread."""
@@ -143,13 +139,9 @@ class Beside:
             return self._closed or clock.asked()
 
         own = replace(clock, end=clock.end - min(_EARLY * clock.left, _EARLY_SECONDS), asked=asked)
-        try:
-            proof = self._task.problem.proof(instance, solution, own, math.inf)
-            if proof is not None:
-                self._proof = proof
-                proof.run()
-        except Exception as error:  # handed to the one who waits
-            self._error = error
+        self._proof = self._task.problem.proof(instance, solution, own, math.inf)
+        if self._proof is not None:
+            self._proof.run()
 
     def _met(self) -> bool:
         """Tell whether the run is over: there is a proof, or the gap is small enough."""
@@ -171,16 +163,12 @@ class Beside:
     def close(self, end: End, chains: Chains) -> tuple[End, Bound | None]:
         """End the thread; give the end of the run with its reason, and the better bound."""
         self._closed = True
-        if self._thread is not None:
-            self._thread.join(None if self._reason else _GRACE)
-        if self._error is not None:
-            raise self._error
-        bound = self._bound
-        if self._proof is not None:
-            bound = _told(self._stronger(_best_of(self._task, chains.best)), self._proof)
+        if self._work is not None:
+            with suppress(TimeoutError):
+                self._work.result(None if self._reason else _GRACE)
         if self._reason is not None and end.reason == "interrupted":
             end = end._replace(reason=self._reason)
-        return end, bound
+        return end, self._stronger(_best_of(self._task, chains.best))
 
 
 def after(
@@ -193,50 +181,52 @@ def after(
     if not settings.prove and instance.size > _MOST_AFTER:
         return bound
     best = _best_of(task, end.best)
-    if best is None:
-        return bound
-    if bound is not None and bound.proves(instance.exact_objective(best), task.problem.sense):
-        return bound
-    began = shown = time.monotonic()
-    proof: Proof | None = None
 
-    def asked() -> bool:
-        """Show how far the proof is, now and then."""
-        nonlocal shown
-        if show is not None and settings.prove and proof and time.monotonic() > shown + _SHOWN:
-            shown = time.monotonic()
-            best, limit = float(instance.objective(proof.solution)), proof.limit
-            doing = f"proof, {proof.open} cases open"
+    def picture(proof: Proof) -> None:
+        if show is not None and settings.prove:
+            value, limit = float(instance.objective(proof.solution)), proof.limit
             known = None if limit is None else float(limit)
-            show(Progress(end.step, end.step, 0.0, 0.0, best, bound=known, phase="proof", doing=doing))
-        return batch.clock.asked()
+            doing = f"proof, {proof.open} cases open"
+            show(Progress(end.step, end.step, 0.0, 0.0, value, bound=known, phase="proof", doing=doing))
 
     effort = math.inf if settings.prove else _EFFORT
-    proof = task.problem.proof(instance, best, replace(batch.clock, asked=asked), effort)
-    if proof is None:
-        return bound
-    proof.run()
-    found = _told(stronger(task, bound, proof, best), proof)
-    return None if found is None else replace(found, seconds=found.seconds + time.monotonic() - began)
-
-
-def _told(bound: Bound | None, proof: Proof) -> Bound | None:
-    """Add the witness of a proof to its bound."""
-    return replace(bound, witness=proof.witness()) if bound is not None and proof.proved else bound
+    return bound if best is None else _proved(task, bound, best, batch.clock, effort, picture)
 
 
 def proved(task: Task, bound: Bound | None, solution: Solution) -> Bound | None:
     """Prove a solution that somebody has found, in about a second; the better bound."""
     inner = replace(task, instance=task.problem.searched(task.instance))
-    known = inner.instance.inward(solution)
-    if bound is not None and bound.proves(inner.instance.exact_objective(known), task.problem.sense):
+    found = _proved(inner, bound, inner.instance.inward(solution), Clock(), _EFFORT)
+    return found and replace(found, solution=None)
+
+
+def _proved(
+    task: Task,
+    bound: Bound | None,
+    known: Solution,
+    clock: Clock,
+    effort: float,
+    picture: Callable[[Proof], None] | None = None,
+) -> Bound | None:
+    """Prove a solution; show the proof now and then; the better bound."""
+    if bound is not None and bound.proves(task.instance.exact_objective(known), task.problem.sense):
         return bound
-    proof = task.problem.proof(inner.instance, known, Clock(), _EFFORT)
+    began = shown = time.monotonic()
+    proof: Proof | None = None
+
+    def asked() -> bool:
+        nonlocal shown
+        if picture is not None and proof is not None and time.monotonic() > shown + _SHOWN:
+            shown = time.monotonic()
+            picture(proof)
+        return clock.asked()
+
+    proof = task.problem.proof(task.instance, known, replace(clock, asked=asked), effort)
     if proof is None:
         return bound
     proof.run()
-    found = stronger(inner, bound, proof, None)
-    return found and replace(found, solution=None)
+    found = stronger(task, bound, proof, known)
+    return found and replace(found, seconds=found.seconds + time.monotonic() - began)
 
 
 def _best_of(task: Task, solutions: Any) -> Solution | None:

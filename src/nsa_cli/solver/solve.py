@@ -27,8 +27,9 @@ from nsa_cli.solver.proving import Beside, after
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
 
-#: Seconds in which compiled code is found and tried; a search in Python begins after that.
-_AT_ONCE = 0.1
+#: Seconds in which compiled code is found and tried, and functions are tried in Python; and the share of the
+#: time at most.
+_AT_ONCE, _SHARE = 0.1, 0.05
 
 #: Share of the time for first solutions that the set-up of chains takes at least.
 _SET_UP = 0.2
@@ -129,6 +130,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         batch = batch.after(schedule, chains)
         for k, i in enumerate(some):
             ends[i] = _end(chains, end, k, rows)
+            _try_again(batch.tasks[i], chains, slice(k * rows, (k + 1) * rows))
             bounds[i] = after(batch, batch.tasks[i], bounds[i], ends[i], on_progress)
         seconds["setup"] += (ready - began) / len(some)
         seconds["solve"] = (done - ready) / len(some)
@@ -165,6 +167,18 @@ def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
         return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
     return InstanceEnd(end.reason, chains.counted, chains.best[part], chains.accepted[part])
+
+
+def _try_again(task: Task, chains: Chains, rows: slice) -> None:
+    """Say where the functions of an own problem have misled a search; its answer is evaluated by itself."""
+    if not task.problem.built_in:
+        energies = np.where(np.isnan(chains.energy[rows]), np.nan, chains.best_energy[rows])
+        row = int(energies.argmin())  # one that is no number, if there is one
+        found = chains.x if np.isnan(energies[row]) else chains.best
+        try:
+            task.problem.try_again(task.instance, found[rows][row], float(energies[row]))
+        except NsaError as error:
+            kept.say(f"warning: {error}; the search was misled")
 
 
 def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | None:
@@ -217,7 +231,9 @@ def _outcome(batch: Batch, on_progress: Show | None, looks: int | None) -> list[
             return solve_batch(batch, on_progress, looks)
         return _solve_own(batch, on_progress, looks)
     except NsaError as error:
-        return error
+        own = not batch.tasks[0].problem.built_in
+        # What interrupts us also ends a user's simulator, whose function fails then.
+        return _first(batch, "interrupted") if own and batch.clock.asked() else error
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -226,16 +242,18 @@ def _outcome(batch: Batch, on_progress: Show | None, looks: int | None) -> list[
 
 def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> list[Result]:
     """Solve a batch of an own problem: in Python until its functions are compiled, if they can be."""
-    task, began = batch.tasks[0], time.monotonic()
-    task.problem.try_out(task.instance)
+    task = batch.tasks[0]
+    a_moment = min(_AT_ONCE, _SHARE * batch.clock.left)
+    task.problem.try_out(task.instance, a_moment)
     if batch.search.backend == "python":
         assert batch.search.moves is not None
         _say_why(batch.search.moves.why_uncompiled())
         return solve_batch(batch, on_progress, looks)
     ready = compiling(batch)
-    wait([ready], _AT_ONCE)
+    wait([ready], a_moment)
     found: list[Result] = []
-    if not _is_settled(ready) and batch.search.policy in ("uniform", "none"):
+    learnt = batch.search.policy not in ("uniform", "none")
+    if not (learnt or _is_settled(ready) or batch.clock.is_over()):
         found = _in_python(batch, ready, on_progress, looks)
         if all(result.stop_reason not in ("steps", "interrupted") for result in found):
             return found
@@ -249,6 +267,8 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
         return [replace(r, stop_reason=why) if why and r.stop_reason == "interrupted" else r for r in found]
     if error is not None:
         raise error
+    if why is not None:
+        return _first(batch, why)
     if found and batch.by_time:
         batch = replace(batch, first=np.stack([result.raw for result in found]))
     try:
@@ -258,10 +278,13 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
             on_progress,
         )
     except LateError as late:
-        ends = [_started(late.reason, start) for start in np.split(batch.starts(), len(batch.tasks))]
-        return _results(
-            batch, [None] * len(ends), ends, {"setup": 0.0, "solve": time.monotonic() - began}, "start"
-        )
+        return _first(batch, late.reason)
+
+
+def _first(batch: Batch, why: str) -> list[Result]:
+    """Give first solutions as results."""
+    ends = [_started(why, start) for start in np.split(batch.starts(), len(batch.tasks))]
+    return _results(batch, [None] * len(ends), ends, {"setup": 0.0, "solve": 0.0}, "start")
 
 
 def _say_why(uncompiled: str | None) -> None:

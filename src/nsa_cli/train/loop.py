@@ -18,7 +18,7 @@ from torch import Tensor
 
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains
-from nsa_cli.anneal.pilot import Range, range_of
+from nsa_cli.anneal.pilot import Pilot
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
@@ -199,9 +199,11 @@ class Training:
         for instance in self.drawn(_SAMPLE, config.size, _SAMPLED):
             several = [instance] * _CHAINS
             chains = self.chains(uniform(), several, self.starts(several, keys), keys)
-            found.append(range_of(chains, _PILOT))
-        known = [pair for pair in found if pair is not None] or [Range(1.0, 0.1)]
-        means = dict(zip(given, np.exp(np.log(known).mean(0)).tolist(), strict=True))
+            pilot = Pilot(Schedule(_PILOT), tuple(given))
+            while not pilot.is_over:
+                pilot.take(chains, _PILOT)
+            found.append((pilot.found.t_start, pilot.found.t_end))
+        means = dict(zip(given, np.exp(np.log(found).mean(0)).tolist(), strict=True))
         estimated = {name: float(f"{means[name]:.3g}") for name in given if given[name] is None}
         self.config = replace(config, **estimated)  # type: ignore[arg-type]  # no other
 

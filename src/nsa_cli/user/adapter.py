@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Interpreted, Neighbourhood, Trained
 from nsa_cli.core.problem import Problem
-from nsa_cli.user.calls import MistakeError, call, mistake
+from nsa_cli.user.calls import Data, MistakeError, call, mistake
 from nsa_cli.user.effort import nanoseconds
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
@@ -23,7 +22,6 @@ from nsa_cli.user.model import Model
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
-    from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 
 #: Nanoseconds of all steps of a default run, and its chains.
@@ -98,7 +96,7 @@ class AdaptedProblem(Problem[UserInstance]):
             if data.get(key) is None:
                 raise DataError(f"{key} is missing; {self.name} needs it")
         arrays = {key: _array(data[key], key) for key in self.model.keys}
-        named = SimpleNamespace(**arrays, scale=1.0)
+        named = Data(**arrays, scale=1.0)
         head = UserInstance.read_head(data)
         instance = UserInstance(**head, model=self.model, data=named, compiled=_compiled_cost)
         if (got := instance.counts.max()) > (most := 1 << CHOICE_BITS):
@@ -107,6 +105,8 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
         function = self.model.function("generate")
+        if not self.model.keys:
+            return self.from_record({"name": name})
         if function is None:
             raise UsageError(f"{self.model.spec}: has no generate(size, rng), which draws random instances")
         what = self.model.name_of(function)
@@ -128,19 +128,18 @@ class AdaptedProblem(Problem[UserInstance]):
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 
-    def try_out(self, instance: UserInstance) -> None:
+    def try_out(self, instance: UserInstance, seconds: float) -> None:
         from nsa_cli.user.check import check_first_moves
 
-        check_first_moves(instance)
+        check_first_moves(instance, seconds)
+
+    def try_again(self, instance: UserInstance, solution: Solution, energy: float) -> None:
+        from nsa_cli.user.check import check_sum
+
+        check_sum(instance, solution, energy, instance.cost(solution), instance.cost(instance.typical))
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
-
-    def large_step(self) -> UserLargeStep:
-        """Kicks and descents by the problem's own moves."""
-        from nsa_cli.user.large_step import UserLargeStep
-
-        return UserLargeStep(self.model)
 
 
 def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:

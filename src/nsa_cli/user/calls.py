@@ -6,15 +6,29 @@ import dis
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.errors import NsaError, UsageError, cut, shown
+from nsa_cli.core.words import nearest
 
 #: Characters that a line of a message has for an error of another program.
 LINE = 200
+
+
+class Data(SimpleNamespace):
+    """What a user's functions get as ``data``: an attribute for each key."""
+
+    def __getattr__(self, name: str) -> Any:
+        there = [key for key in vars(self) if key not in ("scale", "scratch")]
+        near = nearest(name, there)
+        hint = f"the nearest is {near}" if near else f"there are {', '.join(there) or 'none'}"
+        raise AttributeError(f"there is no key {name!r}; {hint}")
+
+    def __getitem__(self, key: object) -> Any:
+        raise TypeError(f"keys are attributes; write data.{key}")
 
 
 class MistakeError(UsageError):

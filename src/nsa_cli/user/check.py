@@ -17,8 +17,11 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
-#: Moves that are looked at in every run, and seconds that this may take.
-FIRST, _SECONDS = 8, 0.2
+#: Moves that are looked at in every run.
+FIRST = 8
+
+#: Seconds in which a case is sought that explains a sum, and moves from a solution.
+_LONGEST, _WALK = 1.0, 20
 
 #: Candidates whose features are looked at, at most.
 _CANDIDATES = 20
@@ -171,7 +174,7 @@ def close(said: float, expected: float, *sizes: float) -> bool:
 CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
 
 
-def check_first_moves(instance: UserInstance) -> None:
+def check_first_moves(instance: UserInstance, seconds: float) -> None:
     """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
 
     Raises
@@ -179,9 +182,39 @@ def check_first_moves(instance: UserInstance) -> None:
     MistakeError
         If a move leads to no solution, or its change of cost is wrong.
     """
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + seconds
     for state in walk(instance, FIRST):
         for check in CHECKS[:4]:
             check(state)
         if time.monotonic() > end:
             return
+
+
+def check_compiled(instance: UserInstance, x: Any, said: float) -> None:
+    """Compiled code says what Python says."""
+    scalars, cost = Scalars(instance), instance.model.functions["cost"]
+    if not close(said, expected := scalars.cost(x)):
+        case = f"size {instance.size}, x = {shown(x.tolist(), 60)}"
+        got = f"{said:g} in compiled code, where whole numbers have 64 bits, at {case}"
+        raise mistake(cost, instance.model.name_of(cost), f"{expected:g}, as in Python", got)
+
+
+def check_sum(instance: UserInstance, x: Any, said: float, cost: float, first: float = 0.0) -> None:
+    """Refuse changes that do not add up to the cost of a solution, after they began at another one.
+
+    Raises
+    ------
+    MistakeError
+        Names a case nearby in which a function is wrong, if one is found.
+    """
+    if close(said, cost, first):
+        return
+    end, seed = time.monotonic() + _LONGEST, 0
+    while time.monotonic() < end:
+        for state in walk(instance, _WALK, seed, x.copy()):
+            check_costs(state)
+            check_changes(state)
+        seed += 1
+    function = instance.model.moves[0].delta or instance.model.functions["cost"]
+    expected = f"changes that add up to the cost, {cost:g}"
+    raise mistake(function, instance.model.name_of(function), expected, f"{said:g}")

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from nsa_cli.core.errors import NsaError, UncompiledError, cut, shown
 from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
-from nsa_cli.user.calls import LINE, MistakeError, class_place, definition_of, line_of_name, mistake
+from nsa_cli.user.calls import LINE, Data, MistakeError, class_place, definition_of, line_of_name, mistake
 from nsa_cli.user.check import check_changes, walk
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
@@ -31,6 +30,17 @@ _OF_PYTHON = ("Py", "_Py")
 #: Messages of Numba where something is allocated, and where data are changed.
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
 _CHANGES = re.compile("read-?only|Cannot modify", re.IGNORECASE)
+
+#: What other messages mean.
+_MEANINGS = {
+    r"name '(\w+)': Cannot determine Numba type of <class 'function'>": r"\1 calls itself, or lies elsewhere",
+    r"name '(\w+)': Cannot determine Numba type of <class '(\w+)'>": r"it looks up \1, a \2",
+    r"Unknown attribute '(\w+)' of type Module\(<module '(\w+)'": (
+        r"it calls \2.\1; a function of your own would be compiled after 'from \2 import \1'"
+    ),
+    r"STORE_GLOBAL": r"it changes a global variable",
+    r"yield in a closure": r"it has a generator; a loop would do",
+}
 
 #: Where an error is, in Numba's messages; colours; and beginnings of lines that say little.
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
@@ -167,6 +177,9 @@ def _reason(error: Exception) -> str:
         return "it makes an array; a loop over numbers would do"
     if _CHANGES.search(text):
         return "it changes the data, which belong to all chains; change x only"
+    for words, meaning in _MEANINGS.items():
+        if found := re.search(words, text):
+            return found.expand(meaning)
     lines = (line.strip() for line in text.partition(" Raised from")[0].splitlines())
     told = next((line for line in lines if not _BORING.match(line)), type(error).__name__)
     return cut(told.rstrip(".:"), LINE)
@@ -187,7 +200,7 @@ def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
     try:
         for which in range(len(data.scale)):
             keys = {key: getattr(data, key)[which] for key in model.keys}
-            instance = UserInstance(model=model, data=SimpleNamespace(**keys, scale=1.0))
+            instance = UserInstance(model=model, data=Data(**keys, scale=1.0))
             rows = (row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part))
             for seed, x in enumerate(rows):
                 if x.dtype == model.kind.dtype and instance.wrong_form(x) is None:

@@ -21,11 +21,9 @@ from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
 from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.kernels.toolchain import kept
-from nsa_cli.user.calls import mistake
-from nsa_cli.user.check import check_changes, check_costs, close
-from nsa_cli.user.check import walk as walk_in_python
+from nsa_cli.user.check import check_compiled, check_sum
 from nsa_cli.user.compile import check_functions, owner_of
-from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
 from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
 from nsa_cli.user.model import Model
@@ -145,28 +143,16 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
     """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
     if not instance.scales:
         one = batch._replace(which=np.full(_STARTS, place))
-        changes, sums = _walked(instance.model, one, _starts(instance))
-        _check_sums(instance, sums)
+        changes, sums = _walked(instance.model, one, x := _starts(instance))
+        for end, (said, cost) in zip(x, sums.tolist(), strict=True):
+            check_sum(instance, end, said, cost)
+        if instance.size <= FEW:
+            check_compiled(instance, x[0], float(sums[0, 1]))
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
         kept.note(owner_of(instance.model), _mark(instance))
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
-
-
-def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
-    """Refuse changes that do not add up to the costs after some moves."""
-    for by_changes, cost in sums.tolist():
-        if not close(by_changes, cost):
-            for state in walk_in_python(instance, 10 * _MOVES):
-                check_costs(state)
-                check_changes(state)
-            delta = instance.model.moves[0].delta
-            function, expected = instance.model.functions["cost"], "the same finite number each time"
-            if delta is not None:
-                function, expected = delta, f"changes that add up to the cost, {cost:g}"
-            got = f"{by_changes:g} after {_MOVES} moves at size {instance.size}"
-            raise mistake(function, instance.model.name_of(function), expected, got)
 
 
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,13 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, mistake, number_of
+from nsa_cli.user.calls import Data, call, mistake, number_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
+
+#: Costs that are remembered.
+_KNOWN = 100
 
 #: Elements up to which functions are run in Python where a few calls are enough.
 FEW = 100
@@ -31,17 +33,20 @@ class UserInstance(Instance):
     Attributes
     ----------
     model : Model
-    data : SimpleNamespace
+    data : Data
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
+    known : dict
+        Costs of the last solutions, by their bytes: chains end alike, and a simulator takes its time.
     compiled : callable, optional
         Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
 
     model: Model
-    data: SimpleNamespace
+    data: Data
     scales: list[float] = field(default_factory=list)
+    known: dict[bytes, Number] = field(default_factory=dict)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
@@ -86,10 +91,10 @@ class UserInstance(Instance):
                     counts.append(self.count(choice, f"moves: {m.move.name}"))
         return np.array(counts, dtype=np.int64)
 
-    def given(self) -> SimpleNamespace:
+    def given(self) -> Data:
         """Give the data as a user's functions get them, with `scratch` of this call's own."""
         room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
-        return SimpleNamespace(**vars(self.data), **room)
+        return Data(**vars(self.data), **room)
 
     @functools.cached_property
     def room(self) -> int:
@@ -138,6 +143,14 @@ class UserInstance(Instance):
         MistakeError
             If it fails, or is no finite number.
         """
+        key = np.asarray(solution).tobytes()
+        if key not in self.known:
+            if len(self.known) == _KNOWN:
+                self.known.clear()
+            self.known[key] = self._evaluated(solution)
+        return self.known[key]
+
+    def _evaluated(self, solution: Solution) -> Number:
         function, found = self.model.functions["cost"], None
         if self.size > FEW and self.compiled is not None:
             found = self.compiled(self, solution)

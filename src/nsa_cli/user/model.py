@@ -33,6 +33,9 @@ FUNCTIONS = {
     "bound": ("data",),
 }
 
+#: What others call the cost.
+_COSTS = ("energy", "objective", "fitness", "score", "loss", "value", "evaluate")
+
 #: Those that each type of moves may have its own of.
 OF_MOVES = ("delta", "allowed", "features")
 
@@ -86,6 +89,8 @@ class Model:
         self._require("name", str, "a text")
         self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
         self._require("solution", SolutionKind, "permutation(…), subset(…), assignment(…) or reals(…)")
+        if isinstance(getattr(cls, "moves", None), MoveType):
+            cls.moves = (cls.moves,)  # type: ignore[assignment]  # as one may write it
         self._require("moves", tuple, "a tuple of moves, such as (swap,)")
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys
@@ -156,7 +161,7 @@ class Model:
             raise self._fail(f"is not complete: the class has no {name}; expected {expected}")
         if isinstance(value, str) and kind is tuple:
             raise self._fail(f"{name}: expected {expected}, got {shown(value)}; is a comma missing?")
-        if not isinstance(value, kind) or (kind is tuple and not value):
+        if not isinstance(value, kind) or (name == "moves" and not value):
             raise self._fail(f"{name}: expected {expected}, got {shown(value)}")
 
     def _check_keys(self) -> None:
@@ -213,7 +218,7 @@ class Model:
                     raise self._fail(f"{name}: expected a function, got {shown(value)}")
                 continue
             if name not in known:
-                near = nearest(name, known)
+                near = "cost" if name in _COSTS else nearest(name, known)
                 hint = f"; the nearest is {near}" if near else ""
                 message = f"{self.cls.__name__}.{name}: there is no such function of a problem{hint}"
                 message = f"{message}; begin the name of one of your own with _"

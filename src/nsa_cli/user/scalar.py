@@ -22,14 +22,15 @@ from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.moves import Normal, reassign, swap
 
-#: Steps of a chunk: the draws of all of them are made at once.
+#: Steps of a chain before the next one's, and before a look at the clock, at most: their draws are made at
+#: once.
 _MOST = 4096
 
 #: Seconds in which costs of lists and of arrays are compared.
 _MOMENT = 0.002
 
-#: Seconds of a search.
-_SECONDS = 2.0
+#: Seconds of a search, and steps of one at least.
+_SECONDS, _FEW = 2.0, 100
 
 #: Seconds of steps that tell the pace.
 _LOOK = 0.05
@@ -252,7 +253,8 @@ class PlainChains:
     ) -> None:
         made = {id(instance): Scalars(instance) for instance in instances}
         self._scalars = [made[id(instance)] for instance in instances]
-        first, self.step, began = np.array(x, order="C"), 0, time.monotonic()
+        self.step, began = 0, time.monotonic()
+        first = np.array(x, order="C")
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
         quick = time.monotonic() - began < _MOMENT * len(chains)
@@ -345,12 +347,19 @@ class PlainChains:
 
 
 def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
-    """Choose the steps of one chain that fit into some seconds, by its pace in a moment."""
+    """Choose the steps of one chain that fit into some seconds, by its pace in a moment.
+
+    A few steps descend: to choose temperatures would take as many.
+    """
+    began = time.monotonic()
     chains = PlainChains([instance], instance.typical[None], np.zeros(1, np.int64), 1.0)
-    steps, pace, end = 1, 0.0, time.monotonic() + _LOOK
-    while not pace or time.monotonic() < end:
+    pace, steps, end = 1 / (time.monotonic() - began), 1, began + _LOOK
+    while time.monotonic() < end:
         began = time.monotonic()
         chains.advance(np.ones(steps))
         pace = max(pace, steps / (time.monotonic() - began))  # other threads may have been at work
         steps = max(int(pace * _LOOK / 8), 1)
-    return Budget(max(int(pace * (_SECONDS if seconds is None else seconds)), 100), 1.0, 0.01, auto=True)
+    steps = int(pace * (_SECONDS if seconds is None else seconds))
+    if steps < _FEW:
+        return Budget(steps if seconds is not None else _FEW, COLD, COLD)
+    return Budget(steps, 1.0, 0.01, auto=True)

@@ -19,6 +19,7 @@ from nsa_cli.problems.tsp.closed import ClosedTour, searched
 from nsa_cli.problems.tsp.proof import proof_of
 from nsa_cli.problems.tsp.proof.certificate import check
 from nsa_cli.problems.tsp.proof.cuts import Cut, crossings, packed
+from nsa_cli.problems.tsp.proof.relaxation import StoppedError
 
 TSP = nsa.find_problem("tsp")
 
@@ -130,6 +131,11 @@ def test_an_altered_certificate_proves_nothing_better():
     without["leaves"].pop()
     with pytest.raises(DataError, match="room for a shorter tour"):
         check(instance, without)
+    more = copy.deepcopy(sound)
+    for *_, cities, _ in [*more["stages"], *more["leaves"]]:
+        cities.append(10**15)  # no city has this value
+    with pytest.raises(DataError, match="room for a shorter tour"):
+        check(instance, more)
     worse = copy.deepcopy(sound)
     worse["tour"][:3] = worse["tour"][2::-1]  # a longer tour is not optimal, whatever the values
     assert instance.exact_objective(np.array(worse["tour"])) > proof.objective
@@ -211,7 +217,8 @@ def test_sums_of_dual_values_that_may_overflow_are_no_bound():
     instance = nsa.generate("tsp", 30, seed=9)[0].instance
     proof = proof_of(instance, np.arange(30), Clock())
     relaxation = proof.relaxation
-    assert relaxation.bounded(np.full(30, 1e30)) is None
+    with pytest.raises(StoppedError):
+        relaxation.bounded(np.full(30, 1e30))
     small = relaxation.bounded(np.zeros(30))
     assert small.total == 0
     assert total_of(relaxation.lengths) > 0

@@ -30,18 +30,15 @@ _UNITS, _FINEST = (1_000, 10_000), 1_000_000
 #: Rounding down costs a tenth of a bin so.
 _UNIT = 5
 
-#: Share of the prices of the best bound in those that are tried: duals alone swing (Wentges 1997).
-_SMOOTH = 0.5
-
 #: Patterns that one pricing gives at most.
 _PATTERNS = 30
 
 #: States of a dynamic programme at most, some hundred megabytes.
 _MOST_STATES = 100_000_000
 
-#: States of all dynamic programmes at most where time has no limit: seconds. A step of the simplex method
+#: States of all dynamic programmes at most where time has no limit: a second. A step of the simplex method
 #: takes as long as so many a row.
-_MOST_WORK, _ITERATION = 4_000_000_000, 50
+_MOST_WORK, _ITERATION = 1_000_000_000, 50
 
 #: What is a rounding error in numbers of bins.
 _NEAR = 1e-6
@@ -81,7 +78,6 @@ class Columns:
         self.kinds[weights > 0] = kinds
         self.value, self.prices, self.most = value, np.zeros(len(weights), np.int64), 1
         self.unit = int(np.clip(_UNIT * len(weights), *_UNITS))
-        self.centre, self.ratio = np.zeros(len(self.types)), 0.0
         self.work, self.known = 0, set[bytes]()
         self.patterns = np.zeros((0, len(self.types)), np.int64)
         count = len(self.types)
@@ -107,38 +103,24 @@ class Columns:
         enough : int
             Bins of a packing that is known.
         """
-        found = self._solved()
-        while found is not None and self.value < enough:
-            new = self.patterns[:0]
-            for share in (_SMOOTH, 0.0):
-                prices = self._rounded(share * self.centre + (1 - share) * found.duals)
-                most, patterns = self._priced(prices, self.demand)
-                if most is None:
-                    return
-                self._note(prices, most)
-                if self.value >= math.ceil(found.objective - _NEAR):
-                    return
-                new = patterns[patterns @ found.duals > 1 + _NEAR]
-                if len(new):
-                    break
-            if not self._add(new):
+        while self.value < enough and (found := self._solved()) is not None:
+            prices = self._rounded(found.duals)
+            most, patterns = self._priced(prices, self.demand)
+            if most is None:
+                return
+            if (value := -(-int(prices @ self.demand) // most)) > self.value:
+                self.value, self.most = value, most
+                self.prices = np.where(self.kinds >= 0, prices[self.kinds], 0)
+            if self.value >= math.ceil(found.objective - _NEAR):
+                return
+            if not self._add(patterns[patterns @ found.duals > 1 + _NEAR]):
                 if self.unit >= _FINEST:
                     return
                 self.unit *= 10
-            found = self._solved()
 
     def _rounded(self, duals: Floats) -> Ints:
         """Round duals down to whole prices, none above what a bin costs."""
         return np.floor(np.clip(duals, 0.0, 1.0) * self.unit + _NEAR).astype(np.int64)
-
-    def _note(self, prices: Ints, most: int) -> None:
-        """Keep prices of types if they give the best bound so far; no bin is worth more than `most`."""
-        total = int(prices @ self.demand)
-        if total > self.ratio * most:
-            self.centre, self.ratio = prices / most, total / most
-        if -(-total // most) > self.value:
-            self.value, self.most = -(-total // most), most
-            self.prices = np.where(self.kinds >= 0, prices[self.kinds], 0)
 
     def packing(self) -> Ints | None:
         """Round patterns up one by one, and price others for what is left.
@@ -162,7 +144,7 @@ class Columns:
                 counts[int(np.argmax(amounts))] = 1
             before = len(chosen)
             for k in np.repeat(np.arange(len(counts)), counts):
-                if (pattern := _fitted(self.patterns[k], left)).any():
+                if (pattern := np.minimum(self.patterns[k], left)).any():
                     chosen.append(pattern)
                     left -= pattern
             if len(chosen) == before:
@@ -177,8 +159,8 @@ class Columns:
         if self._is_over():
             return None
         cost = _ITERATION * max(len(self.types), 1)
-        most = None if self.clock.is_limited else (_MOST_WORK - self.work) // cost + 1
-        found = self.programme.solve(self.clock.left, most)
+        most = math.inf if self.clock.is_limited else (_MOST_WORK - self.work) // cost + 1
+        found = self.programme.solve(self.clock, most)
         self.work += found.iterations * cost
         return found if found.state == "optimal" else None
 
@@ -245,14 +227,3 @@ class Columns:
         value = ratio * self.capacity + np.maximum(worths - ratio * weights, 0.0).sum()
         terms = ratio * self.capacity + worths.sum() + ratio * weights.sum()
         return int(value + _SLACK * terms) + 1
-
-
-def _fitted(pattern: Ints, left: Ints) -> Ints:
-    """Fit a pattern to what is left: where a type has gone, the heaviest lighter one takes its place."""
-    taken = np.minimum(pattern, left)
-    for t in np.flatnonzero(pattern - taken).tolist():
-        for _ in range(int(pattern[t] - min(pattern[t], left[t]))):
-            lighter = t + np.flatnonzero(left[t:] > taken[t:])
-            if len(lighter):
-                taken[lighter[0]] += 1
-    return taken

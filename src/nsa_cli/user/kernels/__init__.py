@@ -1,1 +1,1 @@
-"""Kernels of own problems: a user's functions put together, annealing by them, and large steps."""
+"""Kernels of own problems: a user's functions put together, and annealing by them."""

@@ -102,7 +102,7 @@ def _propose_uniformly(
 ) -> Any:
     data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
     kind = kind_of_move(batch.kinds, at)
-    code = batch.rules.propose(kind, data, work.x, counts, np.int64(-1), at)
+    code = batch.rules.propose(kind, data, work.x, counts, at)
     if code < 0:
         return (np.int64(-1), np.int64(-1)), False
     return (code, kind), True
@@ -169,7 +169,7 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
         for k in range(changes.shape[1]):
             at = at_step(keys[row], k)
             kind = kind_of_move(batch.kinds, at)
-            code = batch.rules.propose(kind, data, x[row], counts, np.int64(-1), at)
+            code = batch.rules.propose(kind, data, x[row], counts, at)
             if code >= 0:
                 changes[row, k] = batch.rules.delta(kind, data, x[row], code, work)
                 sums[row, 0] += changes[row, k]

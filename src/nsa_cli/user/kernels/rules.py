@@ -44,8 +44,7 @@ class Rules(NamedTuple):
     cost : function
         ``cost(data, x)``.
     propose : function
-        ``propose(kind, data, x, counts, given, at)``: a code by uniform choices, of which the first may be
-        given and is -1 otherwise; -1 if there is none.
+        ``propose(kind, data, x, counts, at)``: a code by uniform choices; -1 if there is none.
     look : function
         ``look(kind, s, data, x, counts, heat, seen, needs, code)``: see `_looking`.
     propose_learnt : function
@@ -257,21 +256,12 @@ def _proposing(choices: _MoveChoices) -> Any:
 
         return _inlined(both)
 
-    first, *others = (choosing(s) for s in range(len(choices.parts)))
-    fits_first, rest = choices.fits[0], reduce(then, others, _inlined(_nothing_more))
+    chosen = reduce(then, (choosing(s) for s in range(len(choices.parts))))
 
-    def propose(data: Any, x: Any, counts: Any, given: Any, at: Any) -> Any:
-        if given < 0:
-            given = first(data, x, counts, np.int64(0), at)
-        elif not fits_first(data, x, np.int64(0), given):
-            return np.int64(-1)
-        return given if given < 0 else rest(data, x, counts, given, at)
+    def propose(data: Any, x: Any, counts: Any, at: Any) -> Any:
+        return chosen(data, x, counts, np.int64(0), at)
 
     return _inlined(propose)
-
-
-def _nothing_more(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
-    return code
 
 
 def _looking(choices: _MoveChoices, features: Any, width: int) -> Any:

@@ -167,7 +167,7 @@ def _components(support: Support, low: float, high: float, s: Scratch) -> int:
 def _tried(
     support: Support, teeth: Teeth, members: Ints, begin: int, end: int, s: Scratch, at: int, found: Ints
 ) -> int:
-    """Try a handle, with cities outside that two heavy edges join, and without cities that two of them leave."""
+    """Try a handle; with outer cities that two heavy edges join; without inner ones that two leave."""
     size = end - begin
     for k in range(size):
         s.handle[k] = members[begin + k]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nsa_cli.problems.tsp.instance import TspInstance
     from nsa_cli.problems.tsp.proof.search import Proof
 
-#: Cities from and up to which there are proofs: fewer are enumerated, and of more a bound takes minutes.
-_FEWEST, _MOST = 5, 10_000
+#: Cities from and up to which there are proofs: fewer have one tour, and of more a bound takes minutes.
+_FEWEST, _MOST = 4, 10_000
 
 
 def proof_of(instance: TspInstance, tour: Solution, clock: Clock, effort: float = math.inf) -> Proof | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from nsa_cli.core.exact import Exact
 from nsa_cli.problems.tsp.closed import searched
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.metric import Ints
-from nsa_cli.problems.tsp.proof.cuts import Cut, closed_tour
+from nsa_cli.problems.tsp.proof.cuts import closed_tour
 from nsa_cli.problems.tsp.proof.lengths import whole_edges
 from nsa_cli.problems.tsp.proof.relaxation import Values
 
@@ -42,27 +42,26 @@ def certificate(
     leaves : sequence of pairs
         Edges that are in or out, by their keys, and dual values.
     """
-    known = dict[Cut | int, int]()
-    cuts: list[list[list[int]]] = []
+    used = {id(cut): cut for values in (*stages, *(leaf[1] for leaf in leaves)) for cut, _ in values.cuts}
+    place = {known: k for k, known in enumerate(used)}
+    inner = np.argsort(numbers)
 
-    def values_of(values: Values) -> list[Any]:
-        rows = []
-        for cut, value in values.cuts:
-            if id(cut) not in known:
-                known[id(cut)] = len(cuts)
-                cuts.append([np.sort(numbers[one]).tolist() for one in cut.sets])
-            rows.append([known[id(cut)], value])
-        cities = np.empty_like(values.cities)
-        cities[numbers] = values.cities
-        return [cities.tolist(), rows]
+    def written(values: Values) -> list[Any]:
+        rows = [[place[id(cut)], value] for cut, value in values.cuts]
+        return [values.cities[inner].tolist(), rows]
 
-    def fixing(key: int, value: int) -> list[int]:
-        ends = (int(numbers[key // len(numbers)]), int(numbers[key % len(numbers)]))
-        return [min(ends), max(ends), value]
-
-    dropping = [values_of(values) for values in stages]
-    cases = [[[fixing(*pair) for pair in fixings], *values_of(values)] for fixings, values in leaves]
-    return {"tour": tour.tolist(), "cuts": cuts, "stages": dropping, "leaves": cases}
+    return {
+        "tour": tour.tolist(),
+        "cuts": [[np.sort(numbers[one]).tolist() for one in cut.sets] for cut in used.values()],
+        "stages": [written(values) for values in stages],
+        "leaves": [
+            [
+                [[*numbers[[*divmod(key, len(numbers))]].tolist(), value] for key, value in fixings],
+                *written(values),
+            ]
+            for fixings, values in leaves
+        ],
+    }
 
 
 def check(instance: TspInstance, data: Mapping[str, Any]) -> Exact:
@@ -91,33 +90,34 @@ def _checked(instance: TspInstance, data: Mapping[str, Any]) -> Exact | None:
     goal, cuts = edges.goal(objective), [_valid(sets, edges.size) for sets in data["cuts"]]
     i, j = np.triu_indices(edges.size, 1)
     there = np.isfinite(edges.lengths(i, j))
-    ends = np.sort(np.stack([edges.numbers[i[there]], edges.numbers[j[there]]]), axis=0)
-    left = dict(zip(zip(*ends.tolist(), strict=True), edges.of(i[there], j[there]).tolist(), strict=True))
-    fixed = {_edge(*edges.numbers[list(pair)].tolist()) for pair in zip(*edges.fixed, strict=True)}
+    ends = zip(edges.numbers[i[there]].tolist(), edges.numbers[j[there]].tolist(), strict=True)
+    left = dict(zip(map(_edge, ends), edges.of(i[there], j[there]).tolist(), strict=True))
+    fixed = {_edge(edges.numbers[[*pair]].tolist()) for pair in zip(*edges.fixed, strict=True)}
+    values = [one[-2:] for one in (*data["stages"], *data["leaves"])]
+    if any(len(cities) != edges.size for cities, _ in values):
+        return None
     for cities, rows in data["stages"]:
         bound, costs = _reduced(left, fixed, {}, cities, rows, cuts)
         left = {edge: left[edge] for edge, cost in costs.items() if edge in fixed or bound + cost < goal}
-        fixed |= {edge for edge in left if bound - costs[edge] >= goal}
-        if bound >= goal or _is_barren(left, edges.size):
-            return objective
-    if not _covered([[tuple(one) for one in fixings] for fixings, _, _ in data["leaves"]]):
-        return None
-    for fixings, cities, rows in data["leaves"]:
-        chosen = {_edge(a, b): value for a, b, value in fixings}
-        bound, costs = _reduced(left, fixed, chosen, cities, rows, cuts)
         if bound >= goal:
-            continue
+            return objective
+    cases = [({_edge((a, b)): value for a, b, value in path}, *values) for path, *values in data["leaves"]]
+    if not _covered([[*chosen.items()] for chosen, *_ in cases]):
+        return None
+    for chosen, cities, rows in cases:
+        bound, costs = _reduced(left, fixed, chosen, cities, rows, cuts)
         must = fixed | {edge for edge, value in chosen.items() if value == 1}
         usable = [edge for edge, cost in costs.items() if edge in must or bound + cost < goal]
-        if not _is_barren(usable, edges.size):
+        degrees = Counter(city for edge in usable for city in edge)
+        if bound < goal and min(degrees[city] for city in range(edges.size)) >= 2:
             other = closed_tour(edges.size, *np.array(usable).T)
             if other is None or inner.exact_objective(other) < objective:
                 return None
     return objective
 
 
-def _edge(a: int, b: int) -> Edge:
-    return (a, b) if a < b else (b, a)
+def _edge(ends: Sequence[int]) -> Edge:
+    return min(ends), max(ends)
 
 
 def _valid(sets: Sequence[Sequence[int]], size: int) -> Crossed:
@@ -163,20 +163,9 @@ def _reduced(
     return bound, costs
 
 
-def _is_barren(usable: Iterable[Edge], size: int) -> bool:
-    """Tell whether some city has fewer than two edges."""
-    degrees = Counter(city for edge in usable for city in edge)
-    return min(degrees[city] for city in range(size)) < 2
-
-
-def _covered(paths: Sequence[Sequence[Any]], depth: int = 0) -> bool:
+def _covered(paths: Sequence[Sequence[tuple[Edge, int]]], depth: int = 0) -> bool:
     """Tell whether cases are all leaves of a tree that splits by edges: it is in the tour, or not."""
-    if len(paths) == 1 and len(paths[0]) == depth:
+    if [len(path) for path in paths] == [depth]:
         return True
-    if (
-        not paths
-        or any(len(path) <= depth for path in paths)
-        or len({path[depth][:2] for path in paths}) != 1
-    ):
-        return False
-    return all(_covered([path for path in paths if path[depth][2] == value], depth + 1) for value in (0, 1))
+    parts = ([path for path in paths if path[depth][1] == value] for value in (0, 1))
+    return len({path[depth][0] for path in paths}) == 1 and all(_covered(part, depth + 1) for part in parts)

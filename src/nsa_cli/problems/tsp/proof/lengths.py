@@ -111,9 +111,9 @@ class WholeEdges:
         place[self.numbers] = np.arange(self.size)
         return place[tour]
 
-    def fits(self, duals: Duals, values: Floats) -> bool:
-        """Tell whether sums of reduced costs fit into 64 bits; `values` are of the sets, and may be large."""
-        of_sets = np.concatenate([[0.0], np.cumsum(values[duals.sets])])
+    def fits(self, duals: Duals) -> bool:
+        """Tell whether sums of reduced costs fit into 64 bits; potentials are still those of the cities."""
+        of_sets = np.append(0.0, np.cumsum(duals.weights[duals.sets].astype(np.float64)))
         around = of_sets[duals.first[1:]] - of_sets[duals.first[:-1]]
         most = np.abs(duals.potentials.astype(np.float64)) + around
         longest, rounding = math.ldexp(self.longest, self.scale), 1e-9 * float(of_sets[-1])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import total_of
@@ -15,8 +14,8 @@ from nsa_cli.core.programme import Lines, Outcome, Programme
 from nsa_cli.problems.tsp.kernels import reduced_costs
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
 from nsa_cli.problems.tsp.kernels.reduced_costs import Duals
-from nsa_cli.problems.tsp.proof.cuts import Cut, Packed, crossings, packed
-from nsa_cli.problems.tsp.proof.lengths import WholeEdges
+from nsa_cli.problems.tsp.proof.cuts import Cut, crossings, packed
+from nsa_cli.problems.tsp.proof.lengths import Edges, WholeEdges
 
 #: A mean edge of the tour has between so many units of the programme and twice as many, unless lengths are
 #: whole and shorter than the last number: then dual values tend to be whole, too.
@@ -25,14 +24,18 @@ _UNITS, _SHORT = 256, 2048
 #: Edges outside of the tour are made so much shorter, of a unit, where dual values leave too many at 0.
 _NUDGE = 1e-3
 
-#: Simplex iterations between two looks at the clock, over cities; at least so many.
-_LOOK, _LEAST = 400_000, 50
+#: Slack inequalities go if they are so many, and so great a share.
+_OLD, _OLD_SHARE = 10, 0.1
 
 #: Dual values are clipped to so many bits.
 _MOST = 2.0**58
 
 #: Dual values below the first are 0; borders with less slack than the second have none.
 _ZERO, _TIGHT = 1e-7, 1e-5
+
+
+class StoppedError(Exception):
+    """The clock, or numbers that are too large, have ended the search."""
 
 
 class Values(NamedTuple):
@@ -77,13 +80,17 @@ class Relaxation:
 
     Attributes
     ----------
-    i, j, lengths : int64[E]
-        Ends of the columns' edges, and their whole lengths.
+    keys, i, j, lengths : int64[E]
+        Of the columns' edges: numbers that tell them apart, ends in rising order, and whole lengths.
     lower, upper : float64[E]
         Bounds of the columns.
-    cuts : list of Cut
+    tour_keys : int64[N]
+        Edges of the best tour, which are not nudged.
+    cuts : dict of Cut
+        By their keys, in the order of the rows.
     ages : int64[C]
         For how many solves each was slack.
+    programme : Programme
     last : Outcome
     per : float
         Whole lengths in a unit of the programme.
@@ -91,215 +98,179 @@ class Relaxation:
 
     def __init__(self, edges: WholeEdges, tour: Ints) -> None:
         self.edges, self.size = edges, edges.size
-        self.i, self.j, self.lengths = (np.zeros(0, np.int64) for _ in range(3))
-        self.lower, self.upper = np.zeros(0), np.zeros(0)
-        self.cuts: list[Cut] = []
+        self.keys, self.i, self.j, self.lengths = np.zeros((4, 0), np.int64)
+        self.lower, self.upper = np.zeros((2, 0))
+        self.cuts: dict[tuple[bytes, ...], Cut] = {}
         self.ages = np.zeros(0, np.int64)
-        self._keys: set[tuple[bytes, ...]] = set()
-        self._packed: Packed | None = None
         self._nudged = False
-        self._programme = Programme()
-        self._programme.add_rows(2.0, 2.0, Lines.of([()] * self.size))
-        around = tour, np.roll(tour, -1)
-        mean = float(np.abs(edges.of(*around)).astype(np.float64).mean())
+        self.programme = Programme()
+        self.programme.add_rows(2.0, 2.0, Lines.of([()] * self.size))
+        mean = float(np.abs(edges.of(tour, np.roll(tour, -1))).astype(np.float64).mean())
         self.per = math.ldexp(1.0, edges.scale)
         if not (edges.whole and mean < _SHORT * self.per) and mean > 0:
             self.per = mean / _UNITS
+        self._fixed = self._keys_of(*edges.fixed)
         self.set_tour(tour)
-        ends = [np.concatenate(some) for some in zip(edges.near, around, edges.fixed, strict=True)]
-        self.add_edges(*ends)
-        fixed = np.isin(self.keys(self.i, self.j), self.keys(*edges.fixed))
-        self.fix(np.flatnonzero(fixed), 1.0)
+        self.add_edges(*edges.near)
+        self.add_edges(*edges.fixed)
         self.last: Outcome
 
     # --- columns
 
-    def keys(self, i: Ints, j: Ints) -> Ints:
-        """Give numbers that tell edges apart."""
+    def _keys_of(self, i: Ints, j: Ints) -> Ints:
         return np.minimum(i, j) * self.size + np.maximum(i, j)
 
+    def _columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        return self.keys, self.i, self.j, self.lengths
+
     def set_tour(self, tour: Ints) -> None:
-        """Note the best tour, whose edges are not nudged."""
-        self.tour_keys = np.sort(self.keys(tour, np.roll(tour, -1)))
+        """Note the best tour, and let its edges join."""
+        self.tour_keys = self._keys_of(tour, np.roll(tour, -1))
+        self.add_edges(tour, np.roll(tour, -1))
 
     def add_edges(self, i: Ints, j: Ints) -> int:
         """Add columns of edges that have none yet; how many."""
-        new = np.setdiff1d(self.keys(i, j), self.keys(self.i, self.j))
-        i, j = new // self.size, new % self.size
-        i, j = i[i != j], j[i != j]
-        if not len(i):
+        new = np.setdiff1d(self._keys_of(i[i != j], j[i != j]), self.keys)
+        if not (width := len(new)):
             return 0
-        first, lengths, width = len(self.i), self.edges.of(i, j), len(i)
-        self.i, self.j = np.concatenate([self.i, i]), np.concatenate([self.j, j])
-        self.lengths = np.concatenate([self.lengths, lengths])
-        self.lower = np.concatenate([self.lower, np.zeros(width)])
-        self.upper = np.concatenate([self.upper, np.ones(width)])
-        cut, edge, times = crossings(self.packed, self.size, i, j)
+        i, j = np.divmod(new, self.size)
+        more = (new, i, j, self.edges.of(i, j))
+        self.keys, self.i, self.j, self.lengths = map(np.append, self._columns(), more)
+        self.lower = np.append(self.lower, np.isin(new, self._fixed))
+        self.upper = np.append(self.upper, np.ones(width))
+        cut, edge, times = crossings(packed([*self.cuts.values()], self.size), self.size, i, j)
         columns = np.concatenate([np.arange(width), np.arange(width), edge])
         rows = np.concatenate([i, j, cut + self.size])
-        values = np.concatenate([np.ones(2 * width), times.astype(np.float64)])
+        values = np.concatenate([np.ones(2 * width), times])
         order = np.argsort(columns, kind="stable")
         starts = np.searchsorted(columns[order], np.arange(width)).astype(np.int32)
         lines = Lines(starts, rows[order].astype(np.int32), values[order])
-        self._programme.add_columns(self._costs()[first:], 0.0, 1.0, lines)
+        self.programme.add_columns(self._costs()[-width:], self.lower[-width:], 1.0, lines)
         return width
 
     def _costs(self) -> Floats:
         costs = self.lengths / self.per
-        if self._nudged:
-            costs -= np.where(np.isin(self.keys(self.i, self.j), self.tour_keys), 0.0, _NUDGE)
-        return costs
+        return costs - _NUDGE * ~np.isin(self.keys, self.tour_keys) if self._nudged else costs
 
     def nudge(self) -> bool:
         """Make edges outside of the tour a little shorter, so that few have no reduced cost; once."""
-        if self._nudged:
-            return False
-        self._nudged = True
-        self._programme.set_costs(np.arange(len(self.i)), self._costs())
-        return True
+        done, self._nudged = self._nudged, True
+        if not done:
+            self.programme.set_costs(np.arange(len(self.keys)), self._costs())
+        return not done
 
-    def keep_edges(self, kept: NDArray[np.bool_]) -> None:
-        """Delete the columns of other edges."""
-        if kept.all():
-            return
-        self._programme.delete_columns(np.flatnonzero(~kept))
-        self.i, self.j, self.lengths = self.i[kept], self.j[kept], self.lengths[kept]
+    def keep_edges(self, i: Ints, j: Ints) -> None:
+        """Keep the columns of these edges and of fixed ones only, and let those that have none join."""
+        kept = np.isin(self.keys, self._keys_of(i, j)) | (self.lower > 0.5)
+        self.programme.delete_columns(np.flatnonzero(~kept))
+        self.keys, self.i, self.j, self.lengths = (one[kept] for one in self._columns())
         self.lower, self.upper = self.lower[kept], self.upper[kept]
+        self.add_edges(i, j)
 
-    def fix(self, columns: Ints | Sequence[int], value: float) -> None:
-        """Fix columns at 0 or 1."""
-        self.bound(columns, value, value)
-
-    def bound(self, columns: Ints | Sequence[int], lower: float, upper: float) -> None:
-        """Set bounds of columns."""
-        if len(columns):
-            self.lower[columns], self.upper[columns] = lower, upper
-            self._programme.set_bounds(columns, lower, upper)
+    def branch(self, fixings: Sequence[tuple[int, int]]) -> None:
+        """Fix the columns of some edges, by their keys, at 1 or 0, and free the others."""
+        some = {value: [key for key, fixed in fixings if fixed == value] for value in (0, 1)}
+        lower = np.isin(self.keys, np.append(self._fixed, some[1]))
+        upper = ~np.isin(self.keys, some[0])
+        moved = np.flatnonzero((lower != self.lower) | (upper != self.upper))
+        self.lower, self.upper = lower.astype(np.float64), upper.astype(np.float64)
+        self.programme.set_bounds(moved, self.lower[moved], self.upper[moved])
 
     # --- rows
 
-    @property
-    def packed(self) -> Packed:
-        """The inequalities' sets by city."""
-        if self._packed is None:
-            self._packed = packed(self.cuts, self.size)
-        return self._packed
-
     def add_cuts(self, cuts: Sequence[Cut]) -> int:
         """Add those inequalities that are not there yet; how many."""
-        new: list[Cut] = []
-        for cut in cuts:
-            if (key := cut.key) not in self._keys:
-                self._keys.add(key)
-                new.append(cut)
-        if new:
-            rows, columns, times = crossings(packed(new, self.size), self.size, self.i, self.j)
-            starts = np.searchsorted(rows, np.arange(len(new))).astype(np.int32)
-            lines = Lines(starts, columns.astype(np.int32), times.astype(np.float64))
-            self._programme.add_rows([float(cut.least) for cut in new], math.inf, lines)
-            self.cuts += new
-            self.ages = np.concatenate([self.ages, np.zeros(len(new), np.int64)])
-            self._packed = None
+        new = {cut.key: cut for cut in cuts if cut.key not in self.cuts}
+        rows, columns, times = crossings(packed([*new.values()], self.size), self.size, self.i, self.j)
+        starts = np.searchsorted(rows, np.arange(len(new))).astype(np.int32)
+        lines = Lines(starts, columns.astype(np.int32), times.astype(np.float64))
+        self.programme.add_rows([float(cut.least) for cut in new.values()], math.inf, lines)
+        self.cuts |= new
+        self.ages = np.append(self.ages, np.zeros(len(new), np.int64))
         return len(new)
 
     def purge(self, age: int) -> None:
         """Drop the inequalities that were slack for so many solves, if they are many."""
-        old = np.flatnonzero(self.ages >= age)
-        if len(old) < max(10, 0.1 * len(self.cuts)):
-            return
-        self._programme.delete_rows(old + self.size)
-        self.last = self.last._replace(duals=np.delete(self.last.duals, old + self.size))
-        gone = set(old.tolist())
-        self._keys.difference_update(self.cuts[k].key for k in gone)
-        self.cuts = [cut for k, cut in enumerate(self.cuts) if k not in gone]
-        self.ages = np.delete(self.ages, old)
-        self._packed = None
+        old = self.ages >= age
+        if np.count_nonzero(old) >= max(_OLD, _OLD_SHARE * len(old)):
+            rows = np.flatnonzero(old) + self.size
+            self.programme.delete_rows(rows)
+            self.last = self.last._replace(duals=np.delete(self.last.duals, rows))
+            self.cuts = dict(one for one, gone in zip(self.cuts.items(), old, strict=True) if not gone)
+            self.ages = self.ages[~old]
 
     # --- solving
 
     def solve(self, clock: Clock) -> bool:
-        """Solve from the last basis on; whether it came to an end before the clock's."""
-        look = max(_LOOK // self.size, _LEAST)
-        while True:
-            self.last = self._programme.solve(clock.left, look)
-            if self.last.state in ("optimal", "infeasible"):
-                break
-            if clock.is_over() or not self._goes_on():
-                return False
+        """Solve from the last basis on; whether there is a solution."""
+        self.last = self.programme.solve(clock)
+        if self.last.state == "unfinished":
+            raise StoppedError
         if self.last.state == "optimal":
-            slack = self.last.duals[self.size :] <= _ZERO
-            self.ages = np.where(slack, self.ages + 1, 0)
-        return True
-
-    def _goes_on(self) -> bool:
-        return bool(np.isfinite(self.last.objective))
+            self.ages = np.where(self.last.duals[self.size :] <= _ZERO, self.ages + 1, 0)
+        return self.last.state == "optimal"
 
     def tight(self) -> list[Ints]:
         """List the sets of inequalities of one set that have no slack."""
         few = self.last.rows[self.size :] < 2.0 + _TIGHT
-        return [
-            cut.sets[0] for cut, tight in zip(self.cuts, few, strict=True) if tight and len(cut.sets) == 1
-        ]
+        pairs = zip(self.cuts.values(), few, strict=True)
+        return [cut.sets[0] for cut, tight in pairs if tight and len(cut.sets) == 1]
 
     def tried(self, column: int, value: float, basis: object, iterations: int) -> Outcome:
         """Solve for some iterations with a column fixed, and put everything back."""
-        self._programme.set_bounds([column], value, value)
-        outcome = self._programme.solve(iterations=iterations)
-        self._programme.set_bounds([column], self.lower[column], self.upper[column])
-        self._programme.set_basis(basis)
+        self.programme.set_bounds([column], value, value)
+        outcome = self.programme.solve(iterations=iterations)
+        self.programme.set_bounds([column], self.lower[column], self.upper[column])
+        self.programme.set_basis(basis)
         return outcome
-
-    def ray(self) -> Floats | None:
-        """Give what may be added to dual values where the last solve was infeasible."""
-        return self._programme.ray()
-
-    def basis(self) -> object:
-        """Give the basis of the last solve."""
-        return self._programme.basis()
 
     # --- bounds
 
-    def values(self, duals: Floats) -> tuple[Values, Duals] | None:
-        """Round dual values to whole ones; None if sums of them might not fit into 64 bits."""
-        new = np.zeros(self.size + len(self.cuts) - len(duals))  # inequalities since the last solve
-        scaled = np.rint(np.clip(np.append(duals, new) * self.per, -_MOST, _MOST))
-        sets, weights = self.packed, np.maximum(scaled[self.size :], 0.0).astype(np.int64)
-        cities = scaled[: self.size].astype(np.int64)
+    def _values(self, duals: Floats) -> tuple[Values, Duals, int]:
+        """Round dual values to whole ones, and add up what they give without reduced costs.
+
+        Raises
+        ------
+        StoppedError
+            If sums of them might not fit into 64 bits.
+        """
+        cuts = [*self.cuts.values()]
+        new = np.zeros(self.size + len(cuts) - len(duals))  # inequalities since the last solve
+        scaled = np.rint(np.clip(np.append(duals, new) * self.per, -_MOST, _MOST)).astype(np.int64)
+        cities, weights, sets = (
+            scaled[: self.size],
+            np.maximum(scaled[self.size :], 0),
+            packed(cuts, self.size),
+        )
         whole = Duals(cities.copy(), sets.first, sets.sets, weights[sets.cut])
-        if not self.edges.fits(whole, whole.weights.astype(np.float64)):
-            return None
+        if not self.edges.fits(whole):
+            raise StoppedError
         reduced_costs.raise_potentials(whole)
-        used = np.flatnonzero(weights).tolist()
-        return Values(cities, [(self.cuts[k], int(weights[k])) for k in used]), whole
+        used = [(cuts[k], int(weights[k])) for k in np.flatnonzero(weights)]
+        base = 2 * total_of(cities) + sum(cut.least * value for cut, value in used)
+        return Values(cities, used), whole, base
 
-    def bounded(self, duals: Floats | None = None, lengths: Ints | None = None) -> Bounded | None:
+    def bounded(self, duals: Floats | None = None) -> Bounded:
         """Bound the tours of the columns' edges, within the columns' bounds, from any dual values."""
-        found = self.values(self.last.duals if duals is None else duals)
-        if found is None:
-            return None
-        costs = (self.lengths if lengths is None else lengths).copy()
-        reduced_costs.reduce_costs(found[1], self.i, self.j, costs)
-        one, free = self.lower > 0.5, (self.lower < 0.5) & (self.upper > 0.5)
-        counted = np.where(one, costs, np.where(free, np.minimum(costs, 0), 0))
-        return Bounded(_base(found[0]) + total_of(counted), costs, found[0])
+        values, whole, base = self._values(self.last.duals if duals is None else duals)
+        costs = self.lengths.copy()
+        reduced_costs.reduce_costs(whole, self.i, self.j, costs)
+        counted = np.where(self.lower > 0.5, costs, np.where(self.upper > 0.5, np.minimum(costs, 0), 0))
+        return Bounded(base + total_of(counted), costs, values)
 
-    def bounded_by_all(
-        self, limit: int, stop: Callable[[], bool], most: int
-    ) -> tuple[int, tuple[Ints, Ints, Ints], Values] | None:
+    def bounded_by_all(self, limit: int, clock: Clock, most: int) -> tuple[int, Edges, Values]:
         """Bound all tours, and find the edges with reduced costs below a limit.
 
-        Fixed edges are those that each tour has; bounds of the columns do not count. None if it was stopped,
-        or there are more than `most` edges.
+        Fixed edges are those that each tour has; bounds of the columns do not count.
+
+        Raises
+        ------
+        StoppedError
+            If time is over, or there are more than `most` edges.
         """
-        if (found := self.values(self.last.duals)) is None:
-            return None
-        fixed = self.edges.fixed
-        costs = self.edges.of(*fixed)
-        reduced_costs.reduce_costs(found[1], *fixed, costs)
-        base = _base(found[0]) + total_of(np.maximum(costs, 0))
-        scanned = self.edges.scanned(found[1], limit, stop, most)
-        return scanned and (base + scanned[0], scanned[1], found[0])
-
-
-def _base(values: Values) -> int:
-    return 2 * total_of(values.cities) + sum(cut.least * value for cut, value in values.cuts)
+        values, whole, base = self._values(self.last.duals)
+        costs = self.edges.of(*self.edges.fixed)
+        reduced_costs.reduce_costs(whole, *self.edges.fixed, costs)
+        if (found := self.edges.scanned(whole, limit, clock.is_over, most)) is None:
+            raise StoppedError
+        return base + total_of(np.maximum(costs, 0)) + found[0], found[1], values
