@@ -183,9 +183,9 @@ def parse_number(
     return number
 
 
-def parse_target(option: str, value: Any) -> float | None:
+def parse_target(option: str, value: Any, minimum: float = -math.inf) -> float | None:
     """Read an objective, every digit of a whole one; or None."""
-    return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value)
+    return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value, minimum)
 
 
 def parse_amount(option: str, value: str) -> int | float:

@@ -31,7 +31,6 @@ from nsa_cli.core.options import (
     parse_device,
     parse_flag,
     parse_gap,
-    parse_number,
     parse_patience,
     parse_seconds,
     parse_seed,
@@ -175,7 +174,7 @@ class Settings:
     t_start: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     t_end: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     schedule: Kind = setting("geometric", ANNEALING, words=KINDS)
-    unit: float | None = setting(None, ANNEALING, partial(parse_number, minimum=0.0), "COST")
+    unit: float | None = setting(None, ANNEALING, partial(parse_target, minimum=0.0), "COST")
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
