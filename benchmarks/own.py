@@ -2,6 +2,7 @@
 
     nsa train examples/qap.py:QAP --method es --size 20 --epochs 120 --out qap.json
     python benchmarks/own.py qap --policy qap.json     # or flowshop (20), colouring (60), maxcut (40)
+    python benchmarks/own.py ft10 --seeds 3            # and other files of benchmarks/costs
     python benchmarks/own.py glass                     # needs simanneal
 
 An example has uniform proposals, the policy and a peer, on instances that no training saw: four chains on one
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import random
 import runpy
 import tempfile
@@ -256,6 +258,34 @@ def compare(name: str, policy: Path | None, budgets: Sequence[float], seeds: int
             row(f"{label} ({len(made)})", f"{budget:g}", *cells, *less)
 
 
+# Costs only
+
+#: Files of ``costs/`` and the problems that they are of.
+COSTS = {
+    "nug30": "Assign",
+    "ft10": "JobShop",
+    "cvrp101": "Routes",
+    "exams": "Exams",
+    "tardy": "Tardiness",
+}
+
+
+def costs(budgets: Sequence[float], seeds: int, files: Sequence[str]) -> None:
+    """Print the costs that 16 chains on one thread come to, a number a seed."""
+    head("file", *(f"{budget:g} s" for budget in budgets))
+    common = {"method": "anneal", "threads": 1, "chains": 16, "bound": False}
+    for file in files:
+        problem = find_problem(f"{FOLDER.parent}/benchmarks/costs/problems.py:{COSTS[file]}")
+        record = json.loads((FOLDER.parent / f"benchmarks/costs/{file}.json").read_text())
+        task = nsa.Task(problem, problem.from_record(record))
+        made = (pace(task, **common) or 1.0) / 16
+        cells = []
+        for budget in budgets:
+            found = (nsa.solve(task, steps=int(made * budget), seed=s, **common) for s in range(1, seeds + 1))
+            cells.append(" ".join(f"{result.objective:g}" for result in found))
+        row(file, *cells)
+
+
 # A spin glass
 
 #: The whole problem: what a user writes.
@@ -348,7 +378,7 @@ def glass(seconds: float, sides: Sequence[int]) -> None:
 def main() -> None:
     """Print the table of an example, or of the spin glass."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("example", choices=(*EXAMPLES, "glass"))
+    parser.add_argument("example", choices=(*EXAMPLES, *COSTS, "glass"))
     parser.add_argument("--policy", type=Path, metavar="FILE", help="a policy that was trained for it")
     parser.add_argument("--seconds", type=numbers(float), help="0.05,0.5; of the glass 2")
     parser.add_argument("--seeds", type=int, default=2)
@@ -356,6 +386,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.example == "glass":
         glass((options.seconds or (2.0,))[0], SIDES[: options.count])
+    elif options.example in COSTS:
+        costs(options.seconds or (2.0, 8.0), options.seeds, [options.example])
     else:
         budgets = options.seconds or (0.05, 0.5)
         compare(options.example, options.policy, budgets, options.seeds, options.count)

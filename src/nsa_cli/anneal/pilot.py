@@ -82,8 +82,9 @@ def looking() -> Looking:
     """
     counts, share = np.zeros(8), 0.0
     while counts[columns.PROPOSED] < 2 * _FEWEST and share < _UNIT_MOST:
-        counts += (yield Level(1.0, _UNIT_SHARE)).sum(0)
-        share += _UNIT_SHARE
+        more = max(share, _UNIT_SHARE)
+        counts += (yield Level(1.0, more)).sum(0)
+        share += more
     if not counts[columns.CHANGING]:
         return None
     unit = counts[columns.SIZES] / counts[columns.CHANGING]
