@@ -28,7 +28,7 @@ from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions, owner_of
 from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
-from nsa_cli.user.kernels.rules import LEAST, LOWERED, RAISED, WEIGHT, Rules, row_of, rules_of
+from nsa_cli.user.kernels.rules import LEAST, LOWERED, MANY, RAISED, WEIGHT, Rules, row_of, rules_of
 from nsa_cli.user.model import Model
 
 #: Starts from which moves are sampled, and moves from each.
@@ -41,6 +41,10 @@ _MOMENT, _TURNS = 0.1, 32
 #: these change, in logarithms, for each step divided by the elements. Measured on routes of 100 customers:
 #: shares of .1 to .6 differ little; twenty times as fast is 2 % worse, a tenth as fast 1 %.
 _FEASIBLE, _PACE = 0.2, 0.005
+
+#: Steps, divided by the elements, after which a chain that has met no feasible solution raises the weight
+#: faster.
+_MANY = 200
 
 #: The least weight of a violation, and logarithm to the base 2 of that by which solutions rank: in units of
 #: the weight by which a random move changes cost and violation alike.
@@ -144,10 +148,9 @@ def arrays_of(
         weights = np.array([_weight_of(instance, batch, k, hard) for k, instance in enumerate(unique)])
         hard[:] = 2.0 ** np.ceil(np.log2(weights) + _RANKING)
         batch.weights[:, WEIGHT], batch.weights[:, LEAST] = weights[which], weights[which] * _LEAST
-        pace = _PACE / unique[0].size
-        batch.weights[:, RAISED], batch.weights[:, LOWERED] = np.exp(
-            [_FEASIBLE * pace, (_FEASIBLE - 1) * pace]
-        )
+        pace, many = _PACE / unique[0].size, _MANY * unique[0].size
+        for column, value in (RAISED, _FEASIBLE * pace), (LOWERED, (1 - _FEASIBLE) * pace), (MANY, many):
+            batch.weights[:, column] = value
     return batch._replace(scale=scales[which])
 
 

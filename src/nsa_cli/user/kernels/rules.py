@@ -33,9 +33,13 @@ CHOICE_MASK = (1 << CHOICE_BITS) - 1
 NOW, KNOWN, THEN, BROKEN, LATER = range(5)
 
 #: Indices of a chain's row of weights. The first two are those of `nsa_cli.kernels.annealing.ChainArrays`.
-#: The weight of a violation changes at each step by one of two factors: it is raised where the solution
-#: breaks a rule, and lowered where it does not, from a least one to the one by which solutions rank.
-SURPLUS, ABOVE, WEIGHT, LEAST, RAISED, LOWERED = range(6)
+#: The weight of a violation changes at each step by a small share: it is raised where the solution breaks a
+#: rule, and lowered where it does not, from a least one to the one by which solutions rank. Since the last
+#: solution that breaks none there have been so many steps; after many, it is raised faster.
+SURPLUS, ABOVE, WEIGHT, LEAST, RAISED, LOWERED, SINCE, MANY = range(8)
+
+#: How much faster.
+_FASTER = 10.0
 
 #: Of functions that only kernels call; the second are part of their callers.
 _called: Callable[..., Any] = partial(Function, inner=True)
@@ -168,7 +172,11 @@ def _costing(cost: Any, broken: Any) -> tuple[Any, Any, Any]:
 
     def eased(data: Any, work: Any, weights: Any) -> Any:
         now = work.numbers[BROKEN]
-        weight = weights[WEIGHT] * (weights[RAISED] if now > 0 else weights[LOWERED])
+        weights[SINCE] = weights[SINCE] + 1.0 if now > 0 else 0.0
+        share = weights[RAISED] if now > 0 else -weights[LOWERED]
+        if weights[SINCE] > weights[MANY]:
+            share *= _FASTER
+        weight = weights[WEIGHT] * (1.0 + share)
         weights[WEIGHT] = min(max(weight, weights[LEAST]), data.violation_weight)
         weights[SURPLUS] = (data.violation_weight - weights[WEIGHT]) * (work.numbers[LATER] - now)
         return weights[SURPLUS]
