@@ -43,7 +43,8 @@ _MOMENT, _TURNS = 0.1, 32
 _FEASIBLE, _PACE = 0.2, 0.005
 
 #: Steps, divided by the elements, after which a chain that has met no feasible solution raises the weight
-#: faster.
+#: faster. Of eight tight sets of routes of 50 customers so many are feasible after 20,000 steps: with it all,
+#: without it four; after 100,000 steps costs are the same.
 _MANY = 200
 
 #: The least weight of a violation, and logarithm to the base 2 of that by which solutions rank: in units of

@@ -39,8 +39,8 @@ class UserProblem:
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
-        ``start(data, draws)`` makes a first solution, an array or a list; ``draws(n)`` gives n uniform numbers
-        of this chain's own. By default a random solution.
+        ``start(data, draws)`` makes a first solution, an array or a list; ``draws(n)`` gives n uniform
+        numbers of this chain's own. By default a random solution.
     check : function, optional
         ``check(data, x)`` gives the reason why an answer is infeasible, or None. The search does not know it.
     bound : function, optional
@@ -49,8 +49,8 @@ class UserProblem:
     cost : function, required
         ``cost(data, x)``, which is minimised.
     violation : function, optional
-        ``violation(data, x)``: how much `x` breaks rules, 0 if it does not. The search adds it to the cost with
-        a weight that it adapts, and takes the best solution that breaks none.
+        ``violation(data, x)``: how much `x` breaks rules, 0 if it does not. The search adds it to the cost
+        with a weight that it adapts, and takes the best solution that breaks none.
     delta : function, optional
         ``delta(data, x, move)``: what the move would add to the cost, where it can be had cheaper than by two
         costs. Of several types of moves that choose different things: ``delta_NAME``. So for the next two.
