@@ -105,7 +105,7 @@ def test_data_of_a_users_problem_are_checked():
         (assignment("n", 2), ([0, 1, 2], [0, -1, 0], [1])),
         (reals("n", 0.0, 1.0), ([0.0, 2.0, 0.5], [0.0], [float("nan"), 0.0, 0.0])),
         (subset("n", exactly=2), ([0, 1, 0], [1, 1, 1])),
-        (reals("n", "low", "high"), ([0.0, 1.0, 2.5], [0.5, 0.5, 0.5])),
+        (reals("n", "low", "high"), ([0.0, 1.0, 1.5], [0.5, 0.5, 2.5])),
     ],
     ids=lambda k: type(k).__name__,
 )

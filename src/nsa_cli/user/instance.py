@@ -247,14 +247,17 @@ class UserInstance(Instance):
             solution = self.model.kind.read(ids)
             if solution.dtype.kind not in "biuf":
                 solution = solution.astype(np.float64)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, IndexError, OverflowError):
             raise DataError(f"expected a solution like {like}, got {shown(ids)}") from None
         if (why := self.fault(solution)) is not None:
             raise DataError(why)
         return solution.astype(self.model.kind.dtype)
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
-        return ["element", "value"], [[i, x] for i, x in enumerate(self.to_ids(solution), start=1)]
+        rows = list(enumerate(self.to_ids(solution), start=1))
+        if isinstance(rows[0][1], list):
+            return ["route", "customer"], [[v, c] for v, customers in rows for c in customers]
+        return ["element", "value"], [[i, x] for i, x in rows]
 
 
 def _again(home: tuple[Callable[..., Any], tuple[str]], record: dict[str, Any]) -> Any:

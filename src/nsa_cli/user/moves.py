@@ -52,14 +52,18 @@ class AnyElement:
         return "elements"
 
 
+@dataclass(frozen=True)
+class OfKind:
+    """Choice of one of as many as an attribute of the kind of solutions says."""
+
+    attribute: str
+
+
 #: As a choice: an element of the solution.
 elements = AnyElement()
 
 #: As a choice: one of so many, an element, a normal step, or a value of an assignment.
 Candidates: TypeAlias = Count | AnyElement | Normal
-
-#: Of a solution that is an assignment, the values; of one that is routes, the places where one can be put.
-_VALUES, _GAPS = "values of an assignment", "gaps of routes"
 
 
 @dataclass(frozen=True)
@@ -144,13 +148,18 @@ def _insert(data: Any, x: Any, move: Any) -> None:
 
 
 def _reverse(data: Any, x: Any, move: Any) -> None:
-    low, high = min(move[0], move[1]), max(move[0], move[1])
-    while low < high:
-        kept = x[low]
-        x[low] = x[high]
-        x[high] = kept
-        low += 1
-        high -= 1
+    _turn(x, min(move[0], move[1]), max(move[0], move[1]) + 1)
+
+
+def _turn(x: Any, begin: int, end: int) -> None:
+    """Reverse what is from one place to before another."""
+    end -= 1
+    while begin < end:
+        kept = x[begin]
+        x[begin] = x[end]
+        x[end] = kept
+        begin += 1
+        end -= 1
 
 
 def _flip(data: Any, x: Any, move: Any) -> None:
@@ -184,17 +193,6 @@ def gap(x: Any, number: int) -> Any:
     while x[begin + vehicle] + vehicle < number:
         vehicle += 1
     return vehicle, number - vehicle
-
-
-def _turn(x: Any, begin: int, end: int) -> None:
-    """Reverse what is from one place to before another."""
-    end -= 1
-    while begin < end:
-        kept = x[begin]
-        x[begin] = x[end]
-        x[end] = kept
-        begin += 1
-        end -= 1
 
 
 def _exchange(x: Any, begin: int, middle: int, rest: int, end: int) -> None:
@@ -258,8 +256,8 @@ def _two_opt(data: Any, x: Any, move: Any) -> None:
 _TWO = {"first": elements, "second": elements}
 _FROM_TO = {"element": elements, "place": elements}
 _ENDS = {"begin": elements, "end": elements}
-_ROUTE = {"first": elements, "more": 3, "gap": _GAPS}
-_CUTS = {"begin": _GAPS, "end": _GAPS}
+_ROUTE = {"first": elements, "more": 3, "gap": OfKind("gaps")}
+_CUTS = {"begin": OfKind("gaps"), "end": OfKind("gaps")}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
 #: Two different elements change places, of a set one that is in it and one that is not: ``(i, j)``.
@@ -275,7 +273,9 @@ reverse = MoveType("reverse", _ENDS, _reverse, _another, _ORDERS)
 flip = MoveType("flip", {"element": elements}, _flip, None, (Subset,))
 
 #: An element gets another value: ``(i, value)``.
-reassign = MoveType("reassign", {"element": elements, "value": _VALUES}, _reassign, _another_value, (Labels,))
+reassign = MoveType(
+    "reassign", {"element": elements, "value": OfKind("values")}, _reassign, _another_value, (Labels,)
+)
 
 #: One to three customers in a row go to another place, on their route or another one (or-opt):
 #: ``(i, more, gap)``.
@@ -303,6 +303,4 @@ def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
 
 def values_of(choice: Any, kind: SolutionKind) -> Any:
     """Give the count of a choice on a kind of solutions; `AnyElement` and `Normal` as they are."""
-    if choice == _GAPS and isinstance(kind, Routes):
-        return kind.gaps
-    return kind.values if choice == _VALUES and isinstance(kind, Labels) else choice
+    return getattr(kind, choice.attribute) if isinstance(choice, OfKind) else choice

@@ -25,10 +25,10 @@ class UserProblem:
     keys : tuple of str
         Keys of an instance's data in JSON: numbers, or lists of them nested to any depth.
     solution : SolutionKind
-        ``permutation("flow")``, or `subset`, `assignment`, `reals`.
+        ``permutation("flow")``, or `routes`, `subset`, `assignment`, `reals`.
     moves : tuple of MoveType
-        Ready-made ones (`swap`, `insert`, `reverse`, `flip`, `reassign`, `gaussian`), or of one's own
-        (`move`). Of several types each is proposed as often.
+        Ready-made ones (`swap`, `insert`, `reverse`, `flip`, `reassign`, `gaussian`, `relocate`, `two_opt`),
+        or of one's own (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
     scratch : dict, int, str or callable, optional
@@ -42,15 +42,18 @@ class UserProblem:
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
-        ``start(data, draws)`` makes a first solution; ``draws(n)`` gives n uniform numbers of this chain's
-        own. By default a random solution.
+        ``start(data, draws)`` makes a first solution, an array or a list; ``draws(n)`` gives n uniform
+        numbers of this chain's own. By default a random solution.
     check : function, optional
-        ``check(data, x)`` gives the reason why a solution of the right kind is infeasible, or None.
+        ``check(data, x)`` gives the reason why an answer is infeasible, or None. The search does not know it.
     bound : function, optional
         ``bound(data)`` gives a bound of the objective from below (with ``max``: from above), or None.
 
     cost : function, required
         ``cost(data, x)``, which is minimised.
+    violation : function, optional
+        ``violation(data, x)``: how much `x` breaks rules, 0 if it does not. The search adds it to the cost
+        with a weight that it adapts, and takes the best solution that breaks none.
     delta : function, optional
         ``delta(data, x, move)``: what the move would add to the cost, where it can be had cheaper than by two
         costs. Of several types of moves that choose different things: ``delta_NAME``. So for the next two.

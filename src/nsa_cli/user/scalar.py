@@ -22,7 +22,8 @@ from nsa_cli.kernels import annealing
 from nsa_cli.kernels.annealing import COLD, ChainArrays
 from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernels.rules import ABOVE, LEAST, LOWERED, RAISED, TRIES, WEIGHT
+from nsa_cli.user.kernels import rules
+from nsa_cli.user.kernels.rules import ABOVE, TRIES, WEIGHT
 from nsa_cli.user.moves import Normal, insert, reassign, relocate, reverse, swap, two_opt
 from nsa_cli.user.weights import first_weights, mean_size, ranking
 
@@ -85,8 +86,9 @@ class _Choice(NamedTuple):
     tests: tuple[Callable[..., Any], ...]
 
 
-#: Counts a proposal, as kernels do.
+#: Count a proposal, and adapt the weight of violations, as kernels do.
 _count: Callable[..., None] = cast(Any, annealing.count).py_func
+_adapt: Callable[..., None] = cast(Any, rules.adapt).py_func
 
 #: Tests of ready-made moves, which every first choice passes.
 _OF_SECONDS = tuple(m.allowed for m in (swap, insert, reverse, reassign, relocate, two_opt))
@@ -345,8 +347,7 @@ class PlainChains:
         current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
         now, was, log = None, None, math.log  # cost and violation of x, where they are known
         weights, ranking = self.state.surplus[row], self._ranking[row].item()
-        above, weight, least, raised, lowered = weights[[ABOVE, WEIGHT, LEAST, RAISED, LOWERED]].tolist()
-        more = 0.0
+        above, more = weights[ABOVE].item(), 0.0
         best_x, is_list = None, isinstance(x, list)
         tally = self._tally[row].tolist() if len(self._tally) else None
         scale, origin = self.scale[row].item(), self._origin[row].item()
@@ -373,7 +374,8 @@ class PlainChains:
             if broken is not None:
                 was = number(broken(data, x), broken) if was is None else was
                 will = number(broken(data, other), broken)
-                weight = min(max(weight * (raised if was > 0 else lowered), least), ranking)
+                _adapt(weights, ranking, was > 0)
+                weight = weights[WEIGHT].item()
                 more = (ranking - weight) * (will - was)
                 change += weight * (will - was)
             made = change <= 0 or log(u[-1]) < -change / heat
@@ -400,7 +402,7 @@ class PlainChains:
         if best_x is not None:
             self.best[row] = best_x
         self.energy[row], self.best_energy[row] = current, best
-        weights[ABOVE], weights[WEIGHT] = above, weight
+        weights[ABOVE] = above
         self.accepted[row] += accepted
         if tally is not None:
             self._tally[row] = tally

@@ -10,12 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.user.kernels.rules import LEAST, LOWERED, RAISED, WEIGHT
+from nsa_cli.user.kernels.rules import LEAST, LOWERED, MANY, RAISED, WEIGHT
 
-#: Share of the steps that start at feasible solutions, to which weights of violations tend; and how fast
-#: these change, in logarithms, for each step divided by the elements. Measured on routes of 100 customers:
+#: Share of the steps that start at feasible solutions, to which weights of violations tend; and by how
+#: much of themselves these change at a step, divided by the elements. Measured on routes of 100 customers:
 #: shares of .1 to .6 differ little; twenty times as fast is 2 % worse, a tenth as fast 1 %.
 _FEASIBLE, _PACE = 0.2, 0.005
+
+#: Steps, divided by the elements, after which a chain that has met no feasible solution raises the weight
+#: faster. Of eight tight sets of routes of 50 customers so many are feasible after 20,000 steps: with it all,
+#: without it four; after 100,000 steps costs are the same.
+_MANY = 200
 
 #: The least weight of a violation, and logarithm to the base 2 of that by which solutions rank: in units of
 #: the weight by which a random move changes cost and violation alike.
@@ -31,7 +36,8 @@ def first_weights(weights: NDArray[np.float64], size: int) -> NDArray[np.float64
     """Make the rows of weights that chains begin with, float64[B, 8]; see `nsa_cli.user.kernels.rules`."""
     rows = np.zeros((len(weights), 8))
     rows[:, WEIGHT], rows[:, LEAST] = weights, weights * _LEAST
-    rows[:, RAISED], rows[:, LOWERED] = np.exp(np.array([_FEASIBLE, _FEASIBLE - 1]) * _PACE / size)
+    rows[:, RAISED], rows[:, LOWERED] = _FEASIBLE * _PACE / size, (1 - _FEASIBLE) * _PACE / size
+    rows[:, MANY] = _MANY * size
     return rows
 
 

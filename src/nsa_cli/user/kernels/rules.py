@@ -33,9 +33,13 @@ CHOICE_MASK = (1 << CHOICE_BITS) - 1
 NOW, KNOWN, THEN, BROKEN, LATER = range(5)
 
 #: Indices of a chain's row of weights. The first two are those of `nsa_cli.kernels.annealing.ChainArrays`.
-#: The weight of a violation changes at each step by one of two factors: it is raised where the solution
-#: breaks a rule, and lowered where it does not, from a least one to the one by which solutions rank.
-SURPLUS, ABOVE, WEIGHT, LEAST, RAISED, LOWERED = range(6)
+#: The weight of a violation changes at each step by a small share: it is raised where the solution breaks a
+#: rule, and lowered where it does not, from a least one to the one by which solutions rank. Since the last
+#: solution that breaks none there have been so many steps; after many, it is raised faster.
+SURPLUS, ABOVE, WEIGHT, LEAST, RAISED, LOWERED, SINCE, MANY = range(8)
+
+#: How much faster.
+_FASTER = 10.0
 
 #: Of functions that only kernels call; the second are part of their callers.
 _called: Callable[..., Any] = partial(Function, inner=True)
@@ -148,6 +152,16 @@ def rules_of(model: Any, row: Function[Any], *, checked: bool = False) -> Rules:
     return Rules(row, cost, energy, eased, *map(_switch, (proposals, looks, learnt, deltas, applications)))
 
 
+@inlined
+def adapt(weights: Any, most: float, broken: bool) -> None:
+    """Change a chain's weight of violations after a step from a solution that breaks a rule, or does not."""
+    weights[SINCE] = weights[SINCE] + 1.0 if broken else 0.0
+    share = weights[RAISED] if broken else -weights[LOWERED]
+    if weights[SINCE] > weights[MANY]:
+        share *= _FASTER
+    weights[WEIGHT] = min(max(weights[WEIGHT] * (1.0 + share), weights[LEAST]), most)
+
+
 def _costing(cost: Any, broken: Any) -> tuple[Any, Any, Any]:
     """Make `Rules.cost`, `Rules.energy` and `Rules.eased`."""
 
@@ -167,8 +181,7 @@ def _costing(cost: Any, broken: Any) -> tuple[Any, Any, Any]:
 
     def eased(data: Any, work: Any, weights: Any) -> Any:
         now = work.numbers[BROKEN]
-        weight = weights[WEIGHT] * (weights[RAISED] if now > 0 else weights[LOWERED])
-        weights[WEIGHT] = min(max(weight, weights[LEAST]), data.violation_weight)
+        adapt(weights, data.violation_weight, now > 0)
         weights[SURPLUS] = (data.violation_weight - weights[WEIGHT]) * (work.numbers[LATER] - now)
         return weights[SURPLUS]
 
