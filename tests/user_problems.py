@@ -23,7 +23,8 @@ from nsa_cli.user import (
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MAXCUT, QAP = f"{EXAMPLES / 'maxcut.py'}:MaxCut", f"{EXAMPLES / 'qap.py'}:QAP"
 FLOWSHOP, COLOURING = f"{EXAMPLES / 'flowshop.py'}:FlowShop", f"{EXAMPLES / 'colouring.py'}:Colouring"
-SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING)
+FACILITY = f"{EXAMPLES / 'facility.py'}:Facility"
+SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING, FACILITY)
 
 
 class Teams(UserProblem):
