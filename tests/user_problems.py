@@ -24,7 +24,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 MAXCUT, QAP = f"{EXAMPLES / 'maxcut.py'}:MaxCut", f"{EXAMPLES / 'qap.py'}:QAP"
 FLOWSHOP, COLOURING = f"{EXAMPLES / 'flowshop.py'}:FlowShop", f"{EXAMPLES / 'colouring.py'}:Colouring"
 ROUTES = f"{EXAMPLES / 'routes.py'}:CVRP"
-SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING, ROUTES)
+FACILITY = f"{EXAMPLES / 'facility.py'}:Facility"
+SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING, ROUTES, FACILITY)
 
 
 class Teams(UserProblem):

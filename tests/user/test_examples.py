@@ -14,7 +14,7 @@ from nsa_cli.train.config import EsConfig
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
 
-from user_problems import COLOURING, EXAMPLES, FLOWSHOP, MAXCUT, QAP, SHOWN
+from user_problems import COLOURING, EXAMPLES, FACILITY, FLOWSHOP, MAXCUT, QAP, SHOWN
 
 
 def solved(path, record, **options):
@@ -119,3 +119,17 @@ def test_a_cut_of_a_bipartite_graph_has_all_edges():
     found = solved(MAXCUT, {"weights": weights.tolist()}, steps=2_000)
     assert (found.objective, type(found.objective)) == (32, int)
     assert set(found.to_dict()["solution"]) == {0, 1}
+
+
+def test_the_relaxation_of_facility_location_is_a_bound():
+    """Of few sites against all choices; it is whole, and mostly the optimum."""
+    problem, rng, met = find_problem(FACILITY), np.random.default_rng(0), 0
+    for size in range(2, 8):
+        instance = problem.generate(size, rng)
+        choices = [np.array(choice) for choice in product((0, 1), repeat=size) if any(choice)]
+        optimum = min(problem.model.cls.cost(instance.data, choice) for choice in choices)
+        bound = problem.bound(instance).value
+        assert isinstance(bound, int)
+        assert bound <= optimum
+        met += bound == optimum
+    assert met >= 4
