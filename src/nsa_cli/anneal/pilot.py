@@ -90,24 +90,24 @@ def looking() -> Looking:
     unit = counts[columns.SIZES] / counts[columns.CHANGING]
     if counts[columns.PROPOSED] * _LEVEL_SHARE / share < _FEWEST:
         return Range(*(_rounded(unit * fixed) for fixed in _FIXED))
+    first, last = yield from _look(unit, _LEVELS * _DECADES, _LEVEL_SHARE, _LEAST_LEVELS)
+    # A quarter of a decade more above, and a half below.
+    levels = max(math.ceil(_LEVELS * math.log10(first / last)) + 3, _LEAST_LEVELS)
+    found = yield from _look(_below(first, -1), levels, _SECOND_SHARE / levels, levels)
+    return Range(*map(_rounded, found))
+
+
+def _look(top: float, most: int, share: float, least: int) -> Generator[Level, NDArray[np.float64], Range]:
+    """Cool from `top`, level by level, until two of them, not among the first, make nothing worse."""
     heats: list[float] = []
     raised = math.inf
-    for k in range(_LEVELS * _DECADES):
-        tally = yield Level(_below(unit, k), _LEVEL_SHARE)
-        heats.append(_reversible_heat(tally, _below(unit, k)))
-        now = tally[:, columns.RAISED].sum()
-        if k >= _LEAST_LEVELS and now + raised == 0:
-            break
-        raised = now
-    first, last = _cut(unit, heats)
-    # A quarter of a decade more above, and a half below.
-    top = first * 10 ** (1 / _LEVELS)
-    levels = max(math.ceil(_LEVELS * math.log10(first / last)) + 3, _LEAST_LEVELS)
-    heats = []
-    for k in range(levels):
-        tally = yield Level(_below(top, k), _SECOND_SHARE / levels)
+    for k in range(most):
+        tally = yield Level(_below(top, k), share)
         heats.append(_reversible_heat(tally, _below(top, k)))
-    return Range(*map(_rounded, _cut(top, heats)))
+        before, raised = raised, tally[:, columns.RAISED].sum()
+        if k >= least and before + raised == 0:
+            break
+    return _cut(top, heats)
 
 
 def _below(top: float, levels: float) -> float:

@@ -197,7 +197,7 @@ def _steps(
     operations = run.operations
     if isinstance(operations, DiscreteOperations) and (layout := run.layout(policy)) is not None:
         moves = run.chains(layout, instances, x, keys).record(temperatures.numpy())
-        action, possible, change, accepted = map(torch.from_numpy, moves[1:])
+        action, possible, change, accepted = map(torch.from_numpy, moves[1:5])
         for k in range(len(temperatures)):
             slots = action[k].T[: operations.slots]
             yield engine.StepInfo(tuple(slots), possible[k], accepted[k], change[k])
