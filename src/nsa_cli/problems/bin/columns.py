@@ -219,14 +219,11 @@ class Columns:
         return Lots(of, many, self.types[of] * many, prices[of] * many)
 
     def _ceiling(self, lots: Lots) -> int:
-        """Bound what a bin is worth: the value of the Lagrangian dual at Dantzig's ratio, rounded up."""
-        weights, worths = lots.weights.astype(np.float64), lots.worths.astype(np.float64)
-        order = np.argsort(-worths / weights)
-        place = int(np.searchsorted(np.cumsum(weights[order]), float(self.capacity)))
-        ratio = worths[order[place]] / weights[order[place]] if place < len(order) else 0.0
-        value = ratio * self.capacity + np.maximum(worths - ratio * weights, 0.0).sum()
-        terms = ratio * self.capacity + worths.sum() + ratio * weights.sum()
-        return int(value + _SLACK * terms) + 1
+        """Bound what a bin is worth by Dantzig's bound, rounded up by more than what float64 sums are off."""
+        order = np.argsort(-lots.worths / lots.weights)
+        weights, worths = (np.append(0.0, np.cumsum(one[order])) for one in (lots.weights, lots.worths))
+        value = np.interp(float(self.capacity), weights, worths)
+        return int(value + _SLACK * (value * weights[-1] / self.capacity + worths[-1])) + 1
 
 
 def _fitted(pattern: Ints, left: Ints) -> Ints:

@@ -17,9 +17,8 @@ from nsa_cli.problems.tsp.kernels.reduced_costs import Duals
 from nsa_cli.problems.tsp.proof.cuts import Cut, crossings, packed
 from nsa_cli.problems.tsp.proof.lengths import Edges, WholeEdges
 
-#: A mean edge of the tour has between so many units of the programme and twice as many, unless lengths are
-#: whole and shorter than the last number: then dual values tend to be whole, too.
-_UNITS, _SHORT = 256, 2048
+#: Units of the programme in a mean edge of the tour.
+_UNITS = 256
 
 #: Edges outside of the tour are made so much shorter, of a unit, where dual values leave too many at 0.
 _NUDGE = 1e-3
@@ -106,9 +105,7 @@ class Relaxation:
         self.programme = Programme()
         self.programme.add_rows(2.0, 2.0, Lines.of([()] * self.size))
         mean = float(np.abs(edges.of(tour, np.roll(tour, -1))).astype(np.float64).mean())
-        self.per = math.ldexp(1.0, edges.scale)
-        if not (edges.whole and mean < _SHORT * self.per) and mean > 0:
-            self.per = mean / _UNITS
+        self.per = mean / _UNITS or math.ldexp(1.0, edges.scale)
         self._fixed = self._keys_of(*edges.fixed)
         self.set_tour(tour)
         self.add_edges(*edges.near)

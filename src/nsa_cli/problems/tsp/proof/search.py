@@ -29,9 +29,6 @@ _AGE = 8
 #: Rounds between two pricings over all edges at the root.
 _PRICED = 10
 
-#: Edges a city that may join in one pricing, at least so many.
-_JOIN, _JOIN_LEAST = 1, 200
-
 #: Columns tried by strong branching, and simplex iterations each way.
 _TRIED, _ITERATIONS = 8, 25
 
@@ -51,18 +48,15 @@ _NEGATIVE = 1e-6
 _DOUBLED = 64
 
 
+#: Edges that are in the tour (1) or not (0), by key.
+Fixings = tuple[tuple[int, int], ...]
+
+
 class Case(NamedTuple):
-    """A case of the search: edges that are in the tour (1) or not (0), by key, and a bound of its parent."""
+    """A case of the search, and a bound of its parent."""
 
-    fixings: tuple[tuple[int, int], ...]
+    fixings: Fixings
     bound: int
-
-
-class Leaf(NamedTuple):
-    """A case without a better tour, and the dual values that show it."""
-
-    fixings: tuple[tuple[int, int], ...]
-    values: Values
 
 
 class ImprovedError(Exception):
@@ -94,7 +88,7 @@ class Proof:
     open : int
         Cases that are not decided.
     stages, leaves : list
-        Dual values by which edges were dropped, if any were, and those of the cases that end.
+        Dual values by which edges were dropped, if any were; cases that end, with those that show it.
     """
 
     method = "branch-and-cut"
@@ -104,7 +98,7 @@ class Proof:
         self.total: int | None = None
         self.proved, self.open, self.nodes, self._ties = False, 0, 0, 0
         self.stages: list[Values] = []
-        self.leaves: list[Leaf] = []
+        self.leaves: list[tuple[Fixings, Values]] = []
         self._offered: tuple[Solution, Exact] | None = None
         self.solution, self.objective = tour, self.instance.exact_objective(tour)
         self.goal = edges.goal(self.objective)
@@ -196,16 +190,15 @@ class Proof:
 
     def _root(self) -> bool:
         """Raise the bound by cutting planes, and drop edges; tell whether that proves the tour."""
-        relaxation, size = self.relaxation, self.relaxation.size
-        tolerated = int(_NEGATIVE * abs(self.goal) / size) + 1
+        relaxation = self.relaxation
+        tolerated = int(_NEGATIVE * abs(self.goal) / relaxation.size) + 1
         while True:
             slowly = self._climb(*_ROOT, _PRICED)
             if relaxation.last.state != "optimal":  # the best tour is a solution
                 raise StoppedError
-            total, (i, j, costs), _, _ = relaxation.bounded_by_all(-tolerated, self._clock)
+            total, (i, j, _), _, _ = relaxation.bounded_by_all(-tolerated, self._clock)
             self._note(total)
-            some = np.argsort(costs, kind="stable")[: max(_JOIN * size, _JOIN_LEAST)]
-            new = total < self.goal and relaxation.add_edges(i[some], j[some])
+            new = total < self.goal and relaxation.add_edges(i, j)
             if not new and (slowly or total >= self.goal):
                 break
         lacking = max(int(self._missing() * relaxation.per * 1.001), 0) + abs(self.goal) // 2**24 + 1
@@ -241,7 +234,7 @@ class Proof:
                 return self._without_tour(case)
             bounded = relaxation.bounded()
             if self._ends(bounded):
-                self.leaves.append(Leaf(case.fixings, bounded.values))
+                self.leaves.append((case.fixings, bounded.values))
                 return []
             x, free = relaxation.last.columns, relaxation.lower < relaxation.upper
             broken = np.flatnonzero((x > _FRACTION) & (x < 1.0 - _FRACTION))
@@ -282,7 +275,7 @@ class Proof:
             for power in range(_DOUBLED):
                 bounded = relaxation.bounded(np.ldexp(ray / np.abs(ray).max(), power))
                 if bounded.total >= self.goal:
-                    self.leaves.append(Leaf(case.fixings, bounded.values))
+                    self.leaves.append((case.fixings, bounded.values))
                     return []
         raise StoppedError
 
