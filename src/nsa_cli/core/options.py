@@ -188,6 +188,12 @@ def parse_target(option: str, value: Any) -> float | None:
     return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value)
 
 
+def parse_unit(option: str, value: Any) -> float | None:
+    """Read a cost above 0; or None."""
+    given = parse_amount(option, value) if isinstance(value, str) else value
+    return parse_number(option, given, sys.float_info.min, "a number above 0")
+
+
 def parse_amount(option: str, value: str) -> int | float:
     """Read a finite number from a text; whole ones stay so."""
     try:
