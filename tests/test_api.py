@@ -276,7 +276,7 @@ def test_a_misspelt_option_is_refused_with_the_nearest():
     [
         ({"greedy": "no"}, "greedy: expected True or False, got 'no'"),
         ({"bound": None}, "bound: expected True or False, got None"),
-        ({"unit": "1"}, "unit: expected a number, got '1'"),
+        ({"unit": "x"}, "unit: expected a number, got 'x'"),
         ({"on_progress": 5}, "on_progress: expected a function, got 5"),
         ({"data": 5}, "data: expected keys with their values, got 5"),
         ({"init": "/nowhere"}, "init: tsp has no '/nowhere'"),

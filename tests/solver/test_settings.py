@@ -54,3 +54,10 @@ def test_options_that_contradict_each_other_are_refused_with_what_to_leave_out()
     with pytest.raises(nsa.UsageError, match="leave out bound=False") as caught:
         Settings(gap=0.1, bound=False)
     assert (caught.value.option, caught.value.drop) == ("gap", {"bound": False})
+
+
+def test_a_unit_is_a_cost_above_nothing():
+    """As `nsa solve -v` shows it."""
+    assert (Settings(unit="83.7").unit, Settings(unit="2309").unit) == (83.7, 2309)
+    with pytest.raises(nsa.UsageError, match="unit: expected a number above 0, got 0"):
+        Settings(unit=0)

@@ -183,9 +183,15 @@ def parse_number(
     return number
 
 
-def parse_target(option: str, value: Any, minimum: float = -math.inf) -> float | None:
+def parse_target(option: str, value: Any) -> float | None:
     """Read an objective, every digit of a whole one; or None."""
-    return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value, minimum)
+    return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value)
+
+
+def parse_unit(option: str, value: Any) -> float | None:
+    """Read a cost above 0; or None."""
+    given = parse_amount(option, value) if isinstance(value, str) else value
+    return parse_number(option, given, sys.float_info.min, "a number above 0")
 
 
 def parse_amount(option: str, value: str) -> int | float:

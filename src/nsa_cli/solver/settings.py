@@ -7,7 +7,6 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import partial
 from os import PathLike
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
@@ -38,6 +37,7 @@ from nsa_cli.core.options import (
     parse_target,
     parse_temperature,
     parse_text,
+    parse_unit,
     read_settings,
     setting,
 )
@@ -174,7 +174,7 @@ class Settings:
     t_start: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     t_end: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
     schedule: Kind = setting("geometric", ANNEALING, words=KINDS)
-    unit: float | None = setting(None, ANNEALING, partial(parse_target, minimum=0.0), "COST")
+    unit: float | None = setting(None, ANNEALING, parse_unit, "COST")
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
