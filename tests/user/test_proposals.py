@@ -32,22 +32,31 @@ def chains_of(problem: Any, size: int, layout: Any) -> tuple[FusedChains, list[A
 
 
 def drawn(s: Scalars, x: Any, u: Any) -> PlainMove | None:
-    """Propose uniformly: what was drawn, or by its digits behind the point one of those that are allowed."""
+    """Propose uniformly: by the first of some draws that is allowed, or by one more from all that are."""
     kind = int(u[0] * len(s.model.moves)) if s.model.several else 0
     m, chosen = s.model.moves[kind], ()
     for k in range(len(m.choices)):
-        for t in range(TRIES):
-            share = u[m.first + k + t * (s.model.choices + 1)] * s.count(m, k)
-            c = int(share)
+        share, count = u[m.first + k], s.count(m, k)
+        for _ in range(TRIES):
+            c = int(share * count)
             if s.is_allowed(x, m, chosen, c):
                 break
+            share = redrawn(share)
         else:
-            allowed = [other for other in range(s.count(m, k)) if s.is_allowed(x, m, chosen, other)]
+            allowed = [other for other in range(count) if s.is_allowed(x, m, chosen, other)]
             if not allowed:
                 return None
-            c = allowed[int((share - c) * len(allowed))]
+            c = allowed[int(share * len(allowed))]
         chosen = (*chosen, c)
     return PlainMove(kind, chosen)
+
+
+def redrawn(share: float) -> float:
+    """Draw another number from one, as kernels do: by the finaliser of splitmix64."""
+    x, wrap = int(share * 2.0**63), (1 << 64) - 1
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & wrap
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & wrap
+    return ((x ^ x >> 31) >> 12) * 2.0**-52 + 2.0**-53
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,7 @@ def test_uniform_proposals_are_those_of_plain_python(cls: Any) -> None:
     for size in (2, 5, 17):
         chains, instances = chains_of(as_problem(cls), size, layouts.uniform())
         for step, heat in enumerate(HEATS):
-            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, (chains.choices + 1) * TRIES)
+            before, draws = chains.x.copy(), uniforms(chains.state.keys, step, chains.choices + 1)
             proposals = chains.record(np.array([heat]))
             for row, (instance, x) in enumerate(zip(instances, before, strict=True)):
                 s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()
