@@ -148,10 +148,10 @@ def arrays_of(
     if ranking and model.function("violation") is not None:
         weights = np.array([_weight_of(instance, batch, k, hard) for k, instance in enumerate(unique)])
         hard[:] = 2.0 ** np.ceil(np.log2(weights) + _RANKING)
-        batch.weights[:, WEIGHT], batch.weights[:, LEAST] = weights[which], weights[which] * _LEAST
+        batch.surplus[:, WEIGHT], batch.surplus[:, LEAST] = weights[which], weights[which] * _LEAST
         pace, many = _PACE / unique[0].size, _MANY * unique[0].size
         for column, value in (RAISED, _FEASIBLE * pace), (LOWERED, (1 - _FEASIBLE) * pace), (MANY, many):
-            batch.weights[:, column] = value
+            batch.surplus[:, column] = value
     return batch._replace(scale=scales[which])
 
 
