@@ -68,7 +68,7 @@ class FusedChains:
         self.step, self.most = 0, _MOST
         self._hold = TemperatureHold(temperature_steps)
         first = np.array(x, order="C")
-        energies, surplus = (np.zeros(rows), np.zeros(rows)), getattr(batch, "weights", np.zeros((rows, 2)))
+        energies, surplus = (np.zeros(rows), np.zeros(rows)), getattr(batch, "surplus", np.zeros((rows, 2)))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys, surplus)
         self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]

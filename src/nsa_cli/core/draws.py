@@ -83,6 +83,11 @@ def step_uniforms(key: np.int64, first: int, last: int, count: int) -> NDArray[n
     return to_unit_interval(bits)[:, :, 0]
 
 
+def redrawn(share: float) -> float:
+    """Draw another number in (0, 1) from one."""
+    return float(to_unit_interval(_mix(np.array([share * 2.0**63]).astype(np.int64)))[0])
+
+
 def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
     """Draw uniform numbers for a chain's start, float64[count]."""
     return uniforms(np.array([key]), START, count)[:, 0]

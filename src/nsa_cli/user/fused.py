@@ -126,7 +126,7 @@ def arrays_of(
     if ranked and model.function("violation") is not None:
         weights = np.array([_weight_of(instance, batch, k, hard) for k, instance in enumerate(unique)])
         hard[:] = ranking(weights)
-        batch.weights[:] = first_weights(weights[which], unique[0].size)
+        batch.surplus[:] = first_weights(weights[which], unique[0].size)
     return batch._replace(scale=scales[which])
 
 

@@ -9,14 +9,13 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import step_uniforms, uniforms
+from nsa_cli.core.draws import redrawn, step_uniforms
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.kernels import annealing
 from nsa_cli.kernels.annealing import COLD, ChainArrays
@@ -161,26 +160,10 @@ class Scalars:
         features: Any = self.model.moves[kind].features
         return self._called(features, x, self.given(kind, values), value, heat)
 
-    def propose(
-        self,
-        x: Any,
-        u: Sequence[float],
-        kind: int | None = None,
-        more: Callable[[], Sequence[float]] | None = None,
-    ) -> tuple[int, Any] | None:
-        """Draw a move; None where a choice has no candidate.
+    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> tuple[int, Any] | None:
+        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate.
 
         It is a `PlainMove` as a plain tuple, which is made in a quarter of the time.
-
-        Parameters
-        ----------
-        x : array[N]
-        u : sequence of float
-            A number in (0, 1) for each choice of all types.
-        kind : int, optional
-            The number of the type.
-        more : callable, optional
-            Gives numbers for some more tries after each other, where a candidate is not allowed.
         """
         if kind is None:
             kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
@@ -191,25 +174,23 @@ class Scalars:
             value = c if steps is None else steps[c]
             for test in tests:
                 if not test(data, x, values + blank, value):
-                    tries = u[place : place + 1] if more is None else more()[place :: self.model.choices + 1]
-                    value = self._allowed_one(x, kind, values, tries)
+                    value = self._allowed_one(x, kind, values, u[place])
                     break
             if value is None:
                 return None
             values += (value,)
         return kind, values
 
-    def _allowed_one(self, x: Any, kind: int, values: tuple[Any, ...], tries: Sequence[float]) -> Any:
-        """Draw an allowed candidate: by the tries, else by the digits behind the last one's point."""
+    def _allowed_one(self, x: Any, kind: int, values: tuple[Any, ...], u: float) -> Any:
+        """Draw an allowed candidate from a number in (0, 1); None where there is none."""
         _, count, steps, *_ = self.choices[kind][len(values)]
         every = range(count) if steps is None else steps
-        share = 0.0
-        for u in tries:
-            share = u * count
-            if self.is_allowed(x, kind, values, every[int(share)]):
-                return every[int(share)]
+        for _ in range(TRIES):
+            if self.is_allowed(x, kind, values, value := every[int(u * count)]):
+                return value
+            u = redrawn(u)
         allowed = [value for value in every if self.is_allowed(x, kind, values, value)]
-        return allowed[int((share - int(share)) * len(allowed))] if allowed else None
+        return allowed[int(u * len(allowed))] if allowed else None
 
     def apply(self, x: Any, move: PlainMove) -> None:
         """Make a move; `x` is changed."""
@@ -335,11 +316,6 @@ class PlainChains:
             s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
         self.step = last
 
-    def _tries(self, row: int, step: int) -> list[float]:
-        """Draw the numbers of a chain's step, and of further tries."""
-        draws = uniforms(self.state.keys[row : row + 1], step, (self.choices + 1) * TRIES)
-        return list(map(float, draws[:, 0]))
-
     def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> None:
         """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
         cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
@@ -353,7 +329,7 @@ class PlainChains:
         scale, origin = self.scale[row].item(), self._origin[row].item()
         for k, heat in enumerate(heats):
             u = draws[k]
-            if (move := propose(x, u, None, partial(self._tries, row, self.step + k))) is None:
+            if (move := propose(x, u)) is None:
                 continue
             kind, values = move
             apply, delta = moves[kind]

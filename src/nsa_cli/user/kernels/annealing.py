@@ -30,7 +30,7 @@ class UserArrays(NamedTuple):
         Types of moves.
     room : tuple of int
         Elements of each work array.
-    weights : float64[B, 8]
+    surplus : float64[B, 8]
         Of violations, see `nsa_cli.user.kernels.rules.WEIGHT`.
     rules : Rules
     """
@@ -41,7 +41,7 @@ class UserArrays(NamedTuple):
     counts: NDArray[np.int64]
     kinds: int
     room: tuple[int, ...]
-    weights: NDArray[np.float64]
+    surplus: NDArray[np.float64]
     rules: Rules
 
 
@@ -125,14 +125,14 @@ def _propose_learnt(
 
 @variant(hooks.energy, batch=UserArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return batch.rules.energy(data_of(batch, row, work.scratch), work.x, batch.weights[row])
+    return batch.rules.energy(data_of(batch, row, work.scratch), work.x, batch.surplus[row])
 
 
 @variant(hooks.delta, batch=UserArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     data = data_of(batch, row, work.scratch)
     change = batch.rules.delta(action[1], data, work.x, action[0], work)
-    return change - batch.rules.eased(data, work, batch.weights[row])
+    return change - batch.rules.eased(data, work, batch.surplus[row])
 
 
 @variant(hooks.apply, batch=UserArrays)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.kernels import slots
-from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.draws import mix, uniform
 from nsa_cli.kernels.jit import Function, inlined
 from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 
@@ -281,27 +281,33 @@ def _applying(apply: Any, choices: _MoveChoices) -> Any:
     return _inlined(applied)
 
 
+@inlined
+def redrawn(share: float) -> float:
+    """Draw another number in (0, 1) from one."""
+    return np.float64(mix(np.uint64(share * 2.0**63)) >> np.uint64(12)) * 2.0**-52 + 2.0**-53
+
+
 def _proposing(choices: _MoveChoices) -> Any:
     """Make the uniform proposal of a type of moves, see `Rules.propose`.
 
-    Where some draws are forbidden, the digits behind the last one's point choose among all that are allowed:
-    so these are as likely as each other, and as a rule they are not counted.
+    Where some draws are forbidden, one more chooses among all that are allowed: so these are as likely as
+    each other, and as a rule they are not counted.
     """
 
     def choosing(s: int) -> Any:
         fits, place, shift = choices.fits[s], choices.first + s, s * CHOICE_BITS
 
         def choose(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
-            share, c = 0.0, np.int64(0)
-            for k in range(TRIES):
-                share = uniform(at, place + k * (len(counts) + 1)) * counts[place]
-                c = np.int64(share)
+            share, c = uniform(at, place), np.int64(0)
+            for _ in range(TRIES):
+                c = np.int64(share * counts[place])
                 if fits(data, x, code, c):
                     return code | c << shift
-            rest, open_ = share - c, 0
+                share = redrawn(share)
+            open_ = 0
             for k in range(counts[place]):
                 open_ += fits(data, x, code, np.int64(k))
-            rank = np.int64(rest * open_)
+            rank = np.int64(share * open_)
             for k in range(counts[place]):
                 if fits(data, x, code, np.int64(k)):
                     if rank == 0:
