@@ -34,8 +34,8 @@ _SECONDS, _FEW = 2.0, 100
 #: Seconds of steps that tell the pace.
 _LOOK = 0.05
 
-#: Random moves whose mean change of cost is the unit of temperatures.
-_SAMPLE = 16
+#: Random moves whose mean change of cost is the unit of temperatures, and one at which all are made.
+_SAMPLE, _HOT = 16, 1e300
 
 
 class PlainMove(NamedTuple):
@@ -211,16 +211,6 @@ class Scalars:
                     return False
         return seconds[0] < seconds[1] < math.inf
 
-    def scale(self, x: Any) -> float:
-        """Mean change of cost by the first random moves from a solution."""
-        rng, x, changes = np.random.default_rng(0), x.copy(), []
-        for _ in range(_SAMPLE):
-            move = self.guarded(self.propose, x, rng.random(self.model.choices))
-            if move is not None:
-                changes.append(abs(self.delta(x, PlainMove(*move))))
-                self.apply(x, PlainMove(*move))
-        return float(np.mean([change for change in changes if change] or [1.0]))
-
 
 class PlainChains:
     """Chains in Python; see `nsa_cli.anneal.chains.Chains`, and `nsa_cli.anneal.fused.FusedChains`.
@@ -259,7 +249,7 @@ class PlainChains:
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
         quick = time.monotonic() - began < _MOMENT * len(chains)
-        scales = {id(s): unit or s.scale(row) for s, row in chains}
+        scales = {id(s): unit or unit_at(s.instance, row) for s, row in chains}
         self.scale = np.array([scales[id(s)] for s in self._scalars])
         self.takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
         self.state = ChainArrays(
@@ -351,6 +341,13 @@ class PlainChains:
         self.energy[row], self.best_energy[row] = current, best
         self.accepted[row] += accepted
         return found
+
+
+def unit_at(instance: UserInstance, x: Any) -> float:
+    """Mean change of cost by some random moves from a solution."""
+    chains = PlainChains([instance], x[None], np.zeros(1, np.int64), 1.0)
+    changes = np.abs(chains.changes(np.full(_SAMPLE, _HOT)))
+    return float(changes[changes > 0].mean()) if changes.any() else 1.0
 
 
 def budget_in_python(instance: UserInstance, seconds: float | None) -> Budget:
