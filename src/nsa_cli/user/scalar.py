@@ -26,7 +26,7 @@ from nsa_cli.user.moves import Normal, reassign, swap
 _MOST = 4096
 
 #: Seconds in which costs of lists and of arrays are compared.
-_MOMENT = 0.002
+_MOMENT = 0.005
 
 #: Seconds of a search, and steps of one at least.
 _SECONDS, _FEW = 2.0, 100
@@ -68,8 +68,6 @@ class _Choice(NamedTuple):
         What stands for this choice and the next ones before they are made.
     tests : tuple of callable
         Which candidates have to pass.
-    others : bool
-        Whether that is all that is asked of one: to be another than the first choice.
     """
 
     place: int
@@ -77,11 +75,17 @@ class _Choice(NamedTuple):
     steps: Sequence[float] | None
     blank: tuple[Any, ...]
     tests: tuple[Callable[..., Any], ...]
-    others: bool
 
 
 #: Tests of ready-made moves, which every first choice passes.
 _OF_SECONDS = (swap.allowed, reassign.allowed)
+
+
+def _pair(choices: list[_Choice]) -> tuple[int, int] | None:
+    if len(choices) != 2 or choices[0].tests or choices[1].tests != (swap.allowed,):
+        return None
+    same = choices[0].number == choices[1].number and choices[0].steps is choices[1].steps is None
+    return choices[0][:2] if same else None
 
 
 class Scalars:
@@ -95,14 +99,15 @@ class Scalars:
     def __init__(self, instance: UserInstance) -> None:
         self.instance, self.model, self.data = instance, instance.model, instance.given()
         self.choices = [list(self._choices(m)) for m in self.model.moves]
+        #: Of moves of two different elements, which are proposed the quickest way, place and number.
+        self._pairs = [_pair(choices) for choices in self.choices]
 
     def _choices(self, m: Any) -> Iterator[_Choice]:
         steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
         blank = tuple(-1 if one is None else math.nan for one in steps)
         for k, place in enumerate(range(m.first, m.first + len(steps))):
             tests = tuple(test for test in m.allowed if k > 0 or test not in _OF_SECONDS)
-            others, count = tests == (swap.allowed,), int(self.instance.counts[place])
-            yield _Choice(place, count, steps[k], blank[k:], () if others else tests, others)
+            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:], tests)
 
     def guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the user's functions; a mistake in one is named with its line."""
@@ -157,15 +162,17 @@ class Scalars:
         """
         if kind is None:
             kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
+        if (pair := self._pairs[kind]) is not None:
+            place, count = pair
+            first, c = int(u[place] * count), int(share := u[place + 1] * count)
+            if c == first:
+                c = int((share - c) * (count - 1))
+                c += c >= first
+            return (kind, (first, c)) if count > 1 else None
         values: tuple[Any, ...] = ()
         data = self.data
-        for place, count, steps, blank, tests, others in self.choices[kind]:
+        for place, count, steps, blank, tests in self.choices[kind]:
             c = int(share := u[place] * count)
-            if others and c == values[0]:
-                if count == 1:
-                    return None
-                c = int((share - c) * (count - 1))
-                c += c >= values[0]
             value = c if steps is None else steps[c]
             for test in tests:
                 if not test(data, x, values + blank, value):
@@ -248,7 +255,7 @@ class PlainChains:
         first = np.array(x, order="C")
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
-        quick = time.monotonic() - began < _MOMENT * len(chains)
+        quick = time.monotonic() - began < 4 * _MOMENT * len(chains)
         scales = {id(s): unit or unit_at(s.instance, row) for s, row in chains}
         self.scale = np.array([scales[id(s)] for s in self._scalars])
         self.takes_lists = {id(s): quick and s.takes_lists(row) for s, row in chains}
