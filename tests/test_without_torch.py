@@ -157,17 +157,25 @@ def test_answers_without_a_compiler_are_the_same():
     assert answers(NUMBA) == answers(("torch",))
 
 
+def test_own_problems_run_in_python_without_a_compiler(tmp_path):
+    """A line says what would compile them."""
+    shutil.copy(ROOT / "examples" / "maxcut.py", tmp_path)
+    (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
+    command = "solve graph.json --problem maxcut.py:MaxCut --steps 20 --seed 1"
+    done = run(command, without=NUMBA, code=COMMANDS, folder=tmp_path)
+    code, out = json.loads(done.stdout)
+    assert (code, json.loads(out)["backend"]) == (0, "python")
+    assert "not compiled without Numba: pip install numba; the search is in Python" in done.stderr
+
+
 def test_what_needs_a_compiler_asks_for_it_in_a_line(tmp_path):
     """With what installs it; the last one is a machine that no library was made for."""
-    for name in ("maxcut.py", "capitals.csv"):
-        shutil.copy(ROOT / "examples" / name, tmp_path)
-    (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
+    shutil.copy(ROOT / "examples" / "capitals.csv", tmp_path)
     commands = {
-        "solve graph.json --problem maxcut.py:MaxCut": "a problem of your own needs Numba",
         "train knapsack --epochs 1": "training needs Numba",
         "solve capitals.csv": "no machine code came with nsa, needs Numba",
     }
     done = run(*commands, without=NUMBA, code=COMMANDS, folder=tmp_path, NSA_KERNELS="jit")
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [[2, ""]] * 3
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [[2, ""]] * 2
     for line, words in zip(done.stderr.splitlines(), commands.values(), strict=True):
         assert line.endswith(f"{words}: pip install numba")

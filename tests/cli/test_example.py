@@ -54,3 +54,25 @@ def test_mistakes_are_one_line(nsa, arguments, message):
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"nsa: error: {message}")
     assert done.err.count("\n") == 1
+
+
+def test_a_new_problem_solves_at_once(nsa, tmp_path, monkeypatch):
+    """Its file is good, has the name, and is not written over."""
+    monkeypatch.chdir(tmp_path)
+    assert nsa("example", "--new", "late_jobs").out == "late_jobs.py\n"
+    assert "class LateJobs(UserProblem)" in (tmp_path / "late_jobs.py").read_text()
+    assert nsa("generate", "late_jobs.py", "--size", 12, "--seed", 1, "-o", "jobs.json").code == 0
+    done = nsa("solve", "jobs.json", "-p", "late_jobs.py", "--backend", "python", "--steps", 500, "--seed", 1)
+    assert (done.code, done.json["problem"]) == (0, "late_jobs")
+    assert "is there already" in nsa("example", "--new", "late_jobs").err
+    for words, said in ((["3x"], "a name that Python can have"), (["x", "qap.py"], "leave out the example")):
+        done = nsa("example", "--new", *words)
+        assert (done.code, said in done.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_new_problem_compiles(nsa, tmp_path, monkeypatch):
+    """Compiled code says what Python says."""
+    monkeypatch.chdir(tmp_path)
+    nsa("example", "--new", "mine")
+    assert "compiled code" in nsa("check-problem", "mine.py").out

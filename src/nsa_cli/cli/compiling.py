@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console
-from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Task
 from nsa_cli.solver.settings import Settings
 
@@ -64,15 +63,7 @@ class LateFunctions:
 
 def _compile_later(task: Task, settings: Settings) -> None:
     """Start a process of low priority that compiles what a task needs, and outlives this one."""
-    settings = replace(
-        settings,
-        steps=Steps(2),
-        time_limit=None,
-        gap=None,
-        target=None,
-        threads=1,
-        init=None,
-    )
+    settings = replace(settings, threads=1, init=None)
     try:
         work = pickle.dumps((task, settings))
     except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
@@ -91,18 +82,20 @@ def _compile_later(task: Task, settings: Settings) -> None:
 
 
 def main() -> None:
-    """Take a few steps of the task on standard input, unless another process is at it."""
+    """Compile what the task on standard input needs, unless another process is at it."""
     import fcntl
 
     from nsa_cli.kernels.toolchain.kept import cache_folder
-    from nsa_cli.solver.solve import solve_all
+    from nsa_cli.solver.batch import plan
+    from nsa_cli.solver.late import compiling
 
     os.nice(19)
     signal.alarm(_LONGEST)
     task, settings = pickle.load(sys.stdin.buffer)
     with open(cache_folder() / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        solve_all([task], settings)
+        for batch in plan([task], settings):
+            compiling(batch).result()
 
 
 if __name__ == "__main__":

@@ -31,6 +31,9 @@ Show = Callable[[Progress], None]
 #: Seconds that a thread has to look at the clock when there is a reason to stop, before it is left alone.
 _GRACE = 0.25
 
+#: Seconds of rest for each at work beside a compiler.
+_REST = 4.0
+
 #: Seconds between two looks for such a reason.
 _LOOK = 0.02
 
@@ -87,6 +90,21 @@ def compiling(batch: Batch) -> Future[None]:
         batch.search.start(Beginning([task.instance], x, key)).advance(np.ones(1))
 
     return _in_thread(work)
+
+
+def resting(ready: Future[Any], show: Show | None) -> Show:
+    """Give what shows progress and then rests: of two threads of Python only one is at work at a time."""
+    last = time.monotonic()
+
+    def shown(progress: Progress) -> None:
+        nonlocal last
+        if show is not None:
+            show(progress)
+        if not ready.done():
+            time.sleep(_REST * (time.monotonic() - last))
+        last = time.monotonic()
+
+    return shown
 
 
 def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:

@@ -22,7 +22,7 @@ from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches, plan
 from nsa_cli.solver.bounds import bounds_of, goals_of
-from nsa_cli.solver.late import LateError, Show, compiling, improved, in_time
+from nsa_cli.solver.late import LateError, Show, compiling, improved, in_time, resting
 from nsa_cli.solver.proving import Beside, after
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
@@ -30,6 +30,9 @@ from nsa_cli.solver.settings import Settings
 #: Seconds in which compiled code is found and tried, and functions are tried in Python; and the share of the
 #: time at most.
 _AT_ONCE, _SHARE = 0.1, 0.05
+
+#: Seconds that functions take to compile, about: with more time, machine code is worth waiting for.
+_COMPILING = 10.0
 
 #: Share of the time for first solutions that the set-up of chains takes at least.
 _SET_UP = 0.2
@@ -254,7 +257,8 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
     found: list[Result] = []
     learnt = batch.search.policy not in ("uniform", "none")
     if not (learnt or _is_settled(ready) or batch.clock.is_over()):
-        found = _in_python(batch, ready, on_progress, looks)
+        show = on_progress if batch.clock.left < _COMPILING else resting(ready, on_progress)
+        found = _in_python(batch, ready, show, looks)
         if all(result.stop_reason not in ("steps", "interrupted") for result in found):
             return found
     while not ready.done() and batch.clock.reason() is None:

@@ -5,8 +5,9 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,14 +208,21 @@ def check_sum(instance: UserInstance, x: Any, said: float, cost: float, first: f
     MistakeError
         Names a case nearby in which a function is wrong, if one is found.
     """
-    if close(said, cost, first):
-        return
-    end, seed = time.monotonic() + _LONGEST, 0
+    if not close(said, cost, first):
+        look_around(instance, [x], time.monotonic() + _LONGEST)
+        function = instance.model.moves[0].delta or instance.model.functions["cost"]
+        expected = f"changes that add up to the cost, {cost:g}"
+        raise mistake(function, instance.model.name_of(function), expected, f"{said:g}")
+
+
+def look_around(instance: UserInstance, xs: Sequence[Any], end: float) -> None:
+    """Check random moves from solutions, each in turn, until a time by `time.monotonic`."""
+    seeds = itertools.count()
     while time.monotonic() < end:
-        for state in walk(instance, _WALK, seed, x.copy()):
-            check_costs(state)
-            check_changes(state)
-        seed += 1
-    function = instance.model.moves[0].delta or instance.model.functions["cost"]
-    expected = f"changes that add up to the cost, {cost:g}"
-    raise mistake(function, instance.model.name_of(function), expected, f"{said:g}")
+        seed = next(seeds)
+        for x in xs:
+            for state in walk(instance, _WALK, seed, x.copy()):
+                check_costs(state)
+                check_changes(state)
+                if time.monotonic() > end:
+                    return

@@ -18,11 +18,10 @@ from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import LINE, Data, MistakeError, class_place, definition_of, line_of_name, mistake
-from nsa_cli.user.check import check_changes, walk
+from nsa_cli.user.check import look_around
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import Normal
-from nsa_cli.user.scalar import Scalars
 
 #: Beginnings of the names of functions that need Python's interpreter, which kernels run without.
 _OF_PYTHON = ("Py", "_Py")
@@ -47,8 +46,8 @@ _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _BORING = re.compile("Failed in|During:|File |>>>|- Resolution|[\\^]|Overload|There are|<source|Please|$")
 
-#: Seconds that the case is sought for in which compiled code fails, and moves from each solution.
-_SECONDS, _MOVES = 2.0, 200
+#: Seconds that the case is sought for in which compiled code fails.
+_SECONDS = 2.0
 
 
 @cache
@@ -197,31 +196,22 @@ def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
     arguments : sequence
         Of the kernel: among their parts are the data, and solutions as it left them.
     """
-    end, parts = time.monotonic() + _SECONDS, list(_parts(arguments))
+    parts = list(_parts(arguments))
     fields = (*model.keys, "scale")
     data = next(part for part in parts if getattr(part, "_fields", ())[: len(fields)] == fields)
     try:
         for which in range(len(data.scale)):
             keys = {key: getattr(data, key)[which] for key in model.keys}
             instance = UserInstance(model=model, data=Data(**keys, scale=1.0))
-            rows = (row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part))
-            for seed, x in enumerate(rows):
-                if x.dtype == model.kind.dtype and instance.wrong_form(x) is None:
-                    _look_around(instance, x.copy(), seed, end)
+            rows = [row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part)]
+            kind = model.kind.dtype
+            found = [x for x in rows if x.dtype == kind and instance.wrong_form(x) is None]
+            if found:
+                look_around(instance, found, time.monotonic() + _SECONDS / len(data.scale))
     except NsaError as error:
         return error
     message = "compiled code fails where Python was not seen to: an index out of range, or a raise"
     return MistakeError(f"{class_place(model.cls)}: {model.cls.__name__}: {message}")
-
-
-def _look_around(instance: UserInstance, x: Any, seed: int, end: float) -> None:
-    """Evaluate a solution, and those some random moves away, until a time by `time.monotonic`."""
-    Scalars(instance).cost(x)
-    for state in walk(instance, _MOVES, seed, x):
-        if time.monotonic() > end:
-            return
-        check_changes(state)
-        state.scalars.cost(state.moved())
 
 
 def _parts(value: Any) -> Iterator[Any]:

@@ -34,7 +34,7 @@ _RUBBISH = cycle((1 << 40, 1 - (1 << 40)))
 _MOST = 4096
 
 #: Seconds in which costs of lists and of arrays are compared.
-_MOMENT = 0.002
+_MOMENT = 0.005
 
 #: Seconds of a search, and steps of one at least.
 _SECONDS, _FEW = 2.0, 100
@@ -269,7 +269,7 @@ class PlainChains:
         chains = list(zip(self._scalars, first, strict=True))
         energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
         breach = np.array([float(s.instance.breach(row)) for s, row in chains])
-        quick = time.monotonic() - began < _MOMENT * len(chains)
+        quick = time.monotonic() - began < 4 * _MOMENT * len(chains)
         known = {id(s): (unit, 1.0) for s, _ in chains if unit is not None and not s.has_rules}
         units = {id(s): known.get(id(s)) or s.units(row) for s, row in chains}
         sizes = np.array([units[id(s)] for s in self._scalars])
