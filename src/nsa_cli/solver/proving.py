@@ -37,8 +37,8 @@ _MOST_AFTER = 2_000
 _ELEMENT_SECONDS = 4e-3
 
 #: Elements at most of an instance whose proof is worth as much of a processor as the chains all along; others
-#: are for a share of the time, and then have this niceness.
-_EQUAL, _EQUAL_SHARE, _NICE = 200, 0.1, 10
+#: are until they have had a share of the time, in seconds of the processor, and then have this niceness.
+_EQUAL, _EQUAL_SHARE, _NICE = 200, 0.1, 19
 
 #: Seconds an element between two looks at the chains' best solutions. Chains of few elements that have not
 #: improved for the second number wait so long, each chunk.
@@ -128,11 +128,11 @@ class Beside:
     def _run(self, solution: Solution) -> None:
         """Prove, in the thread."""
         instance, clock = self._task.instance, self._batch.clock
-        equal = time.monotonic() + _EQUAL_SHARE * clock.left if instance.size > _EQUAL else math.inf
+        equal = _EQUAL_SHARE * (clock.end - clock.began) if instance.size > _EQUAL else math.inf
 
         def asked() -> bool:
             nonlocal equal
-            if time.monotonic() > equal and sys.platform == "linux":
+            if time.thread_time() > equal and sys.platform == "linux":
                 equal = math.inf
                 with suppress(OSError):
                     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.nice(0) + _NICE)
