@@ -44,9 +44,9 @@ class UserProblem:
         ``allowed(data, x, chosen, candidate)``: whether a move may choose the candidate. `chosen` has the
         choices of the move made before, and -1 for the others. A chain stays at a solution without an
         allowed move.
-    features : function, for policies
-        ``features(data, x, chosen, candidate, temperature)`` gives a number for each of `feature_names`.
-        ``data.scale`` is the mean change of cost of a random move.
+    features : function, optional
+        ``features(data, x, chosen, candidate, temperature)`` gives a policy a number for each of
+        `feature_names`. ``data.scale`` is the mean change of cost of a random move.
     feature_names : tuple of str
         What a policy sees of each candidate.
 
@@ -57,8 +57,9 @@ class UserProblem:
         ``check(data, x)`` gives the reason why an answer is infeasible, or None. The search does not know it.
     bound : function, optional
         ``bound(data)`` gives a number that no objective can beat, or None.
-    generate : function, for training, ``nsa generate`` and ``nsa check-problem``
-        ``generate(size, rng)`` draws the data of a random instance, as a dict. `rng` is NumPy's generator.
+    generate : function, optional
+        ``generate(size, rng)`` draws the data of a random instance, as a dict; `rng` is a generator of NumPy.
+        Trainings, ``nsa generate`` and ``nsa check-problem`` without files need it.
     scratch : dict, int, str or callable, optional
         Work arrays, which functions may write to: ``{"load": ("vehicles", int)}`` gives an array
         ``data.load`` of int64, as long as `solution` would count ``"vehicles"``; of float64 with ``float``.
