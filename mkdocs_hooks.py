@@ -8,21 +8,30 @@ of the repository.
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import MISSING
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer
 from mkdocs.structure.files import File, Files
 
 import nsa_cli
+from nsa_cli import user
 from nsa_cli.cli.command import grouped
 from nsa_cli.cli.main import app
 from nsa_cli.problems import all_problems
 from nsa_cli.problems.vocabulary import vocabulary
+from nsa_cli.user import moves as user_moves
+from nsa_cli.user import solutions
+from nsa_cli.user.moves import MoveType
+from nsa_cli.user.solutions import SolutionKind
 
 ROOT = Path(__file__).parent
 
@@ -49,7 +58,6 @@ FIRST = (
     "generate",
     "Result",
     "Settings",
-    "UserProblem",
 )
 
 
@@ -59,6 +67,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     files.append(File.generated(config, "tutorial.md", content="\n".join(tutorial_page())))
     files.append(File.generated(config, "words.md", content="\n".join(words_page())))
+    files.append(File.generated(config, "own-reference.md", content="\n".join(own_page())))
     files.append(File.generated(config, "commands.md", content="\n".join(commands_page())))
     files.append(File.generated(config, "python.md", content="\n".join(python_page())))
     return files
@@ -110,6 +119,39 @@ def words_page() -> Iterator[str]:
         yield ""
 
 
+def own_page() -> Iterator[str]:
+    """Write what a problem's file may have: the class, kinds of solutions, moves, and functions for them."""
+    yield "# Own problems: all names\n"
+    yield "Import them from `nsa_cli.user`. [Solve a problem of your own](own-problem.md) shows their use.\n"
+    yield "## The class\n\n::: nsa_cli.user.UserProblem\n"
+    yield "## Kinds of solutions\n\n| `solution =` | `x` | moves |\n|---|---|---|"
+    exports = {name: getattr(user, name) for name in user.__all__}
+    kinds = {n: e for n, e in exports.items() if isinstance(e, type) and issubclass(e, SolutionKind)}
+    moves = {n: e for n, e in exports.items() if isinstance(e, MoveType)}
+    moves["gaussian"] = user.gaussian(1.0)
+    for name, kind in kinds.items():
+        fields = [f.name if f.default is MISSING else f"{f.name}={f.default}" for f in dataclass_fields(kind)]
+        fitting = ", ".join(f"`{n}`" for n, move in moves.items() if issubclass(kind, move.kinds))
+        yield f"| `{name}({', '.join(fields)})` | {_cell(remark_of(solutions, name))} | {fitting} |"
+    yield "\n## Moves\n\n| move | chooses | does |\n|---|---|---|"
+    for name, move in moves.items():
+        about = inspect.getdoc(exports[name]) if name == "gaussian" else remark_of(user_moves, name)
+        signature = "gaussian(sigma, name)" if name == "gaussian" else name
+        yield f"| `{signature}` | {', '.join(move.choices)} | {_cell((about or '').splitlines()[0])} |"
+    yield "\n## Functions\n\n| function | |\n|---|---|"
+    for name, function in exports.items():
+        if inspect.isfunction(function) and name != "gaussian":
+            about = (inspect.getdoc(function) or "").splitlines()[0]
+            yield f"| `{name}({', '.join(inspect.signature(function).parameters)})` | {_cell(about)} |"
+
+
+def remark_of(module: ModuleType, name: str) -> str:
+    """Give the comment above a name in a module."""
+    found = re.search(rf"((?:^#: .*\n)+){name}\b", inspect.getsource(module), re.MULTILINE)
+    assert found, name
+    return found[1].replace("#: ", "").replace("``", "`").replace("\n", " ").strip()
+
+
 def commands_page() -> Iterator[str]:
     """Write the help of every command, a table for each heading."""
     yield "# All commands\n"
@@ -152,7 +194,8 @@ def python_page() -> Iterator[str]:
     yield "# Python\n"
     yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed. Where there are"
     yield "`**options`, these are the [options of nsa solve](options.md) with `_` for `-`: `time_limit=10`.\n"
-    exports = {name for name in dir(nsa_cli) if not name.startswith("_")}
+    yield "What the file of an own problem may have is on [a page of its own](own-reference.md).\n"
+    exports = {name for name in dir(nsa_cli) if not name.startswith("_")} - {"UserProblem"}
     names = [*(name for name in FIRST if name in exports), *sorted(exports - {*FIRST})]
     kinds = {
         "Functions": [name for name in names if name.islower()],

@@ -179,7 +179,7 @@ def _step(data: Any, x: Any, move: Any) -> None:
 
 
 def vehicle_at(x: Any, place: int) -> Any:
-    """Tell on whose route the customer at a place is."""
+    """Tell on which vehicle's route the customer ``x[place]`` is."""
     begin = x[-1] + 1
     while x[begin] <= place:
         begin += 1
@@ -187,7 +187,7 @@ def vehicle_at(x: Any, place: int) -> Any:
 
 
 def gap(x: Any, number: int) -> Any:
-    """Give the vehicle of a gap, and the place before which it is: that after its last customer, too."""
+    """Give the vehicle and place of a gap, where a customer can go: before a place or at a route's end."""
     begin = x[-1] + 1
     vehicle = 0
     while x[begin + vehicle] + vehicle < number:
@@ -260,13 +260,13 @@ _ROUTE = {"first": elements, "more": 3, "gap": OfKind("gaps")}
 _CUTS = {"begin": OfKind("gaps"), "end": OfKind("gaps")}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
-#: Two different elements change places, of a set one that is in it and one that is not: ``(i, j)``.
+#: Two different elements change places. In a set, one comes in for one that goes out: ``(i, j)``.
 swap = MoveType("swap", _TWO, _swap, _different, (*_ORDERS, Routes))
 
-#: An element goes from position i to position j, those between move up: ``(i, j)``.
+#: The element at place i goes to place j, and those between move up: ``(i, j)``.
 insert = MoveType("insert", _FROM_TO, _insert, _another, _ORDERS)
 
-#: The elements between positions i and j, these included, are reversed: ``(i, j)``.
+#: The elements from place i to place j are reversed: ``(i, j)``.
 reverse = MoveType("reverse", _ENDS, _reverse, _another, _ORDERS)
 
 #: An element comes into the set or leaves it: ``(i,)``.
@@ -277,17 +277,16 @@ reassign = MoveType(
     "reassign", {"element": elements, "value": OfKind("values")}, _reassign, _another_value, (Labels,)
 )
 
-#: One to three customers in a row go to another place, on their route or another one (or-opt):
-#: ``(i, more, gap)``.
+#: The customer at place i and the `more` (0, 1 or 2) after it go to a gap (or-opt): ``(i, more, gap)``.
 relocate = MoveType("relocate", _ROUTE, _relocate, _elsewhere, (Routes,))
 
-#: Of two places on two routes, what comes after them is exchanged (2-opt*); on one, what is between them is
+#: What comes after two gaps on two routes is exchanged (2-opt*). On one route, what is between them is
 #: reversed (2-opt): ``(gap, gap)``.
 two_opt = MoveType("two_opt", _CUTS, _two_opt, _another_cut, (Routes,))
 
 
 def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
-    """Add a normal step to one of the numbers: ``move`` is ``(i, step)``.
+    """Add a normal step to number i, which never leaves its bounds: ``(i, step)``.
 
     Parameters
     ----------

@@ -250,17 +250,18 @@ def _outside(x: Any, low: Any, high: Any) -> str | None:
     return f"expected numbers from {low:.15g} to {high:.15g}, got {x[at]} of element {at}"
 
 
-#: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
+#: An order: each number from 0 to N - 1 once, int64[N].
 permutation = Permutation
 
-#: Solutions that put N customers on V routes: ``routes(size, vehicles)``.
+#: Each of N customers once, on one of V routes in their order. `x` is int64: first all customers, route by
+#: route, then the places where the routes begin. JSON has a list for each route.
 routes = Routes
 
-#: Solutions that choose among N elements, bool[N]: ``subset(size)``, ``subset(size, exactly=k)``.
+#: For each of N elements whether it is in the set, bool[N]; of any number of them, or exactly k.
 subset = Subset
 
-#: Solutions that give each of N elements a number from 0 to K - 1: ``assignment(size, values)``.
+#: For each of N elements a number from 0 to K - 1, int64[N].
 assignment = Labels
 
-#: Solutions of N real numbers between two bounds, float64[N]: ``reals(size, low, high)``.
+#: N real numbers, float64[N]. The bounds are included; a key with a list gives each number its own.
 reals = Reals
