@@ -195,7 +195,9 @@ def test_a_file_that_is_edited_is_loaded_anew(tmp_path):
     (tmp_path / "mine.py").write_text(text)
     for sign, objective in ((-1, -15), (1, 0)):
         (tmp_path / "beside.py").write_text(f"SIGN = {sign}\n")
-        found = nsa.solve({"weights": [3, 5, 7]}, problem=f"{tmp_path / 'mine.py'}:Signs", **FAST)
+        found = nsa.solve(
+            {"weights": [3, 5, 7]}, problem=f"{tmp_path / 'mine.py'}:Signs", backend="python", **FAST
+        )
         assert found.objective == objective
 
 
