@@ -74,9 +74,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put tables of options in, and turn links to files elsewhere in the repository into links to pages."""
+    """Put tables of options and fields in, and turn links to files elsewhere in the repository into links to pages."""
     markdown = markdown.replace("](tutorial.ipynb", "](tutorial.md")
     markdown = re.sub(r"<!-- nsa (\S+): (\w+) -->", lambda found: _options(*found.groups()), markdown)
+    markdown = re.sub(r"<!-- result: (\w+) -->", lambda found: _fields(found[1]), markdown)
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
     return markdown.replace("](../../docs/", "](../")  # pictures, from the pages of results
@@ -90,6 +91,15 @@ def _options(name: str, heading: str) -> str:
         records = dict(grouped(command, context))[heading]
     rows = [f"| <code>{_cell(declaration)}</code> | {_cell(text)} |" for declaration, text in records]
     return "\n".join(["| option | meaning |", "|---|---|", *rows])
+
+
+def _fields(of: str) -> str:
+    """Write the fields of a result, or of its object `of`, as a table."""
+    fields = json.loads((ROOT / "docs" / "result.schema.json").read_text())["properties"]
+    if of != "fields":
+        fields = fields[of]["anyOf"][1]["properties"]
+    rows = [f"| `{name}` | {field['description']} |" for name, field in fields.items()]
+    return "\n".join(["| field | meaning |", "|---|---|", *rows])
 
 
 def tutorial_page() -> Iterator[str]:
