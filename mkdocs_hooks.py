@@ -74,7 +74,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put tables of options and fields in, and turn links to files elsewhere in the repository into links to pages."""
+    """Put tables in, and turn links to files elsewhere in the repository into links to pages."""
     markdown = markdown.replace("](tutorial.ipynb", "](tutorial.md")
     markdown = re.sub(r"<!-- nsa (\S+): (\w+) -->", lambda found: _options(*found.groups()), markdown)
     markdown = re.sub(r"<!-- result: (\w+) -->", lambda found: _fields(found[1]), markdown)

@@ -220,6 +220,7 @@ def fields_on(heading, text):
 
 
 LENGTHS = [[0, 3, 9, 4], [5, 0, 2, 7], [6, 1, 0, 8], [2, 9, 3, 0]]
+FLOWSHOP = f"{ROOT}/examples/flowshop.py:FlowShop"
 RESULTS = {
     "default tour": lambda: nsa.solve(ROOT / "examples" / "capitals.csv", seed=1),
     "path": lambda: nsa.tsp(matrix=LENGTHS, from_city=0, to_city=2, fixed_edges=[(1, 3)], seed=1),
@@ -229,9 +230,7 @@ RESULTS = {
     "optimal": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, best_known=5),
     "timed": lambda: nsa.rosenbrock(dim=3, time_limit=0.2, seed=1),
     "target": lambda: nsa.rosenbrock(target=100, seed=1),
-    "own": lambda: nsa.solve(
-        {"weights": LENGTHS}, problem=f"{ROOT}/examples/maxcut.py:MaxCut", backend="python", steps=50, seed=1
-    ),
+    "own": lambda: nsa.solve({"times": LENGTHS}, problem=FLOWSHOP, backend="python", steps=50, seed=1),
 }
 
 
