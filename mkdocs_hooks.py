@@ -7,6 +7,7 @@ of the repository.
 
 from __future__ import annotations
 
+import ast
 import html
 import inspect
 import json
@@ -74,9 +75,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put tables of options in, and turn links to files elsewhere in the repository into links to pages."""
+    """Put tables in, and turn links to files elsewhere in the repository into links to pages."""
     markdown = markdown.replace("](tutorial.ipynb", "](tutorial.md")
     markdown = re.sub(r"<!-- nsa (\S+): (\w+) -->", lambda found: _options(*found.groups()), markdown)
+    markdown = re.sub(r"<!-- result: (\w+) -->", lambda found: _fields(found[1]), markdown)
+    markdown = markdown.replace("<!-- packages -->", _packages())
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
     return markdown.replace("](../../docs/", "](../")  # pictures, from the pages of results
@@ -90,6 +93,26 @@ def _options(name: str, heading: str) -> str:
         records = dict(grouped(command, context))[heading]
     rows = [f"| <code>{_cell(declaration)}</code> | {_cell(text)} |" for declaration, text in records]
     return "\n".join(["| option | meaning |", "|---|---|", *rows])
+
+
+def _packages() -> str:
+    """Write the packages and modules at the top, with the first lines of their docstrings."""
+    places = sorted([*(ROOT / "src/nsa_cli").glob("*/__init__.py"), *(ROOT / "src/nsa_cli").glob("[!_]*.py")])
+    rows = ["| under `src/nsa_cli` | |", "|---|---|"]
+    for path in places:
+        about = ast.get_docstring(ast.parse(path.read_text())) or ""
+        name = f"{path.parent.name}/" if path.stem == "__init__" else path.name
+        rows.append(f"| `{name}` | {about.splitlines()[0]} |")
+    return "\n".join(rows)
+
+
+def _fields(of: str) -> str:
+    """Write the fields of a result, or of its object `of`, as a table."""
+    fields = json.loads((ROOT / "docs" / "result.schema.json").read_text())["properties"]
+    if of != "fields":
+        fields = fields[of]["anyOf"][1]["properties"]
+    rows = [f"| `{name}` | {field['description']} |" for name, field in fields.items()]
+    return "\n".join(["| field | meaning |", "|---|---|", *rows])
 
 
 def tutorial_page() -> Iterator[str]:

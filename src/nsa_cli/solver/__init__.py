@@ -1,4 +1,6 @@
-"""One solve, from the choice of a search to checked results; the order below is the order of reading.
+"""One solve, from the choice of a search to checked results.
+
+The order below is the order of reading.
 
 ==================  ===================================================================================
 `settings`          options as typed values
