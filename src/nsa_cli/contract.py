@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.core.errors import NsaError, UncompiledError, UsageError
 from nsa_cli.problems import as_problem
 from nsa_cli.user.adapter import AdaptedProblem
-from nsa_cli.user.calls import MistakeError, mistake
+from nsa_cli.user.calls import MistakeError
 from nsa_cli.user.check import CHECKS, FIRST, State, check_compiled, check_costs, walk
 from nsa_cli.user.fused import compiled_costs
 from nsa_cli.user.instance import UserInstance
@@ -115,7 +115,7 @@ def _generated(problem: AdaptedProblem, size: int, seed: int) -> UserInstance:
     if one.record() != other.record():
         function = problem.model.functions["generate"]
         expected, got = "the same data from the same rng", "other data; draw from rng alone"
-        raise mistake(function, problem.model.name_of(function), expected, got)
+        raise problem.model.mistake(function, expected, got)
     return one
 
 

@@ -103,7 +103,7 @@ def test_a_short_limit_while_functions_compile_is_no_random_start(monkeypatch):
             calls.pop()
         raise nsa.UsageError("nobody waits for it")
 
-    monkeypatch.setattr("nsa_cli.user.fused.check_functions", compile_slowly)
+    monkeypatch.setattr("nsa_cli.user.fused.arrays_of", compile_slowly)
     problem = as_problem(Row)
     task = nsa.Task(problem, problem.generate(30, np.random.default_rng(0)))
     try:

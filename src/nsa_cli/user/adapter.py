@@ -14,7 +14,7 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Interpreted, Neighbourhood, Trained
 from nsa_cli.core.problem import Problem
-from nsa_cli.user.calls import Data, MistakeError, call, mistake
+from nsa_cli.user.calls import Data, MistakeError
 from nsa_cli.user.effort import nanoseconds
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
@@ -111,16 +111,15 @@ class AdaptedProblem(Problem[UserInstance]):
             return self.from_record({"name": name})
         if function is None:
             raise UsageError(f"{self.model.spec}: has no generate(size, rng), which draws random instances")
-        what = self.model.name_of(function)
-        data = call(function, what, size, rng)
+        data = self.model.call(function, size, rng)
         if not isinstance(data, Mapping) or not set(self.model.keys) <= set(data):
             keys = ", ".join(self.model.keys)
             got = f"the keys {', '.join(map(str, data))}" if isinstance(data, Mapping) else data
-            raise mistake(function, what, f"a dict with the keys {keys}", got)
+            raise self.model.mistake(function, f"a dict with the keys {keys}", got)
         try:
             return self.from_record({"name": name, **data})
         except DataError as error:
-            raise mistake(function, what, "data of the problem", f"an error: {error.message}") from None
+            raise self.model.mistake(function, "data of the problem", f"an error: {error.message}") from None
 
     def group(self, instance: UserInstance) -> Hashable:
         shapes = (np.shape(getattr(instance.data, key)) for key in self.model.keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
@@ -49,14 +48,14 @@ def quiet() -> Any:
     return np.errstate(divide="ignore", invalid="ignore", under="ignore", over="log", call=_Overflows)
 
 
-def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+def call(names: Mapping[CodeType, str], function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of a user's problem.
 
     Parameters
     ----------
+    names : mapping
+        See `failure`.
     function : callable
-    what : str
-        Its name for the message, with the class.
     *arguments
         Its arguments.
 
@@ -69,7 +68,7 @@ def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         with quiet():
             return function(*arguments)
     except (Exception, SystemExit) as error:
-        raise failure(error, {function.__code__: what}) from error
+        raise failure(error, names) from error
 
 
 def failure(error: BaseException, names: Mapping[CodeType, str]) -> BaseException:
@@ -124,20 +123,6 @@ def mistake(function: Callable[..., Any], what: str, expected: str, got: object)
     return MistakeError(f"{definition_of(function)}: {what}: expected {expected}, got {told}{hint}")
 
 
-def number_of(found: Any, function: Callable[..., Any], what: str, expected: str = "a number") -> Any:
-    """Give what a function returned as a plain number.
-
-    Raises
-    ------
-    MistakeError
-        If it is none; see `mistake`.
-    """
-    value = found.item() if isinstance(found, np.generic) else found
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise mistake(function, what, expected, kind_of(found))
-    return value
-
-
 def kind_of(value: object) -> str:
     """Describe a value by its type, and its shape if it has one."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
@@ -149,16 +134,6 @@ def kind_of(value: object) -> str:
 def definition_of(function: Callable[..., Any]) -> str:
     """Tell where a function is defined, as file and line."""
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
-
-
-def line_of_name(function: Callable[..., Any], name: str) -> str | None:
-    """Find the line where a function, or one that it calls, looks up a global name."""
-    code, functions = function.__code__, [function.__globals__.get(n) for n in function.__code__.co_names]
-    for step in dis.get_instructions(code):
-        if step.opname == "LOAD_GLOBAL" and step.argval == name and step.positions is not None:
-            return f"{code.co_filename}:{step.positions.lineno}"
-    others = (line_of_name(f, name) for f in functions if inspect.isfunction(f) and f is not function)
-    return next(filter(None, others), None)
 
 
 def class_place(owner: type) -> str:

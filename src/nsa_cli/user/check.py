@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.errors import shown
-from nsa_cli.user.calls import MistakeError, mistake
+from nsa_cli.user.calls import MistakeError
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.model import MoveModel
-from nsa_cli.user.scalar import PlainMove, Scalars
+from nsa_cli.user.model import FINITE, MoveModel
+from nsa_cli.user.scalar import Scalars
 
 #: Moves that are looked at in every run.
 FIRST = 8
@@ -41,12 +41,13 @@ class State(NamedTuple):
     ----------
     scalars : Scalars
     x : array[N]
-    move : PlainMove
+    move : tuple
+        Number of its type, and what was chosen.
     """
 
     scalars: Scalars
     x: Any
-    move: PlainMove
+    move: tuple[int, tuple[Any, ...]]
 
     @property
     def instance(self) -> UserInstance:
@@ -56,7 +57,7 @@ class State(NamedTuple):
     @property
     def type(self) -> MoveModel:
         """The type of the move."""
-        return self.scalars.model.moves[self.move.kind]
+        return self.scalars.model.moves[self.move[0]]
 
     def moved(self) -> Any:
         """Make the move on a copy."""
@@ -66,10 +67,10 @@ class State(NamedTuple):
 
     def wrong(self, function: Any, expected: str, got: str, mend: str = "") -> MistakeError:
         """Make the error of a function in this case."""
-        name, x = self.scalars.model.name_of(function), shown(self.x.tolist(), 60)
-        made = ", ".join(f"{value:g}" for value in self.move.values)
+        x = shown(self.x.tolist(), 60)
+        made = ", ".join(f"{value:g}" for value in self.move[1])
         case = f"size {self.instance.size}, x = {x}, {self.type.move.name} ({made})"
-        return mistake(function, name, expected, f"{got}, at {case}{mend}")
+        return self.instance.model.mistake(function, expected, f"{got}, at {case}{mend}")
 
 
 def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> Iterator[State]:
@@ -77,10 +78,9 @@ def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> It
     rng, scalars = np.random.default_rng(seed), Scalars(instance)
     x = instance.start(lambda n: rng.random(n)) if x is None else x
     for turn in range(count):
-        draws, kind = rng.random(instance.model.choices).tolist(), turn % len(instance.model.moves)
-        move = scalars.guarded(scalars.propose, x, draws, kind)
+        move = scalars.proposed(x, rng, turn % len(instance.model.moves))
         if move is not None:
-            state = State(scalars, x.copy(), PlainMove(*move))
+            state = State(scalars, x.copy(), move)
             yield state
             x = state.moved()
 
@@ -120,7 +120,7 @@ def check_costs(state: State) -> None:
     first = state.scalars.cost(x)
     _untouched(state, cost, x)
     if not np.isfinite(first):
-        raise state.wrong(cost, "a finite number, large for what is not allowed", f"{first}")
+        raise state.wrong(cost, FINITE, f"{first}")
     if first != (again := state.scalars.cost(x)):
         raise state.wrong(cost, "the same number each time", f"{first}, then {again}")
 
@@ -134,7 +134,7 @@ def check_features(state: State) -> None:
     for k in range(len(values)):
         for c in range(min(s.choices[kind][k].number, _CANDIDATES)):
             value = s.value(kind, k, c)
-            if not s.guarded(s.is_allowed, state.x, kind, values[:k], value):
+            if not s.model.call(s.is_allowed, state.x, kind, values[:k], value):
                 continue
             x = state.x.copy()
             found = s.features(x, kind, values[:k], value, _HEAT)
@@ -197,7 +197,7 @@ def check_compiled(instance: UserInstance, x: Any, said: float) -> None:
     if not close(said, expected := scalars.cost(x)):
         case = f"size {instance.size}, x = {shown(x.tolist(), 60)}"
         got = f"{said:g} in compiled code, where whole numbers have 64 bits, at {case}"
-        raise mistake(cost, instance.model.name_of(cost), f"{expected:g}, as in Python", got)
+        raise instance.model.mistake(cost, f"{expected:g}, as in Python", got)
 
 
 def check_sum(instance: UserInstance, x: Any, said: float, cost: float, first: float = 0.0) -> None:
@@ -212,7 +212,7 @@ def check_sum(instance: UserInstance, x: Any, said: float, cost: float, first: f
         look_around(instance, [x], time.monotonic() + _LONGEST)
         function = instance.model.moves[0].delta or instance.model.functions["cost"]
         expected = f"changes that add up to the cost, {cost:g}"
-        raise mistake(function, instance.model.name_of(function), expected, f"{said:g}")
+        raise instance.model.mistake(function, expected, f"{said:g}")
 
 
 def look_around(instance: UserInstance, xs: Sequence[Any], end: float) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from nsa_cli.core.errors import NsaError
 from nsa_cli.user.calls import MistakeError
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.scalar import PlainMove, Scalars
+from nsa_cli.user.scalar import Scalars
 
 #: Nanoseconds of a compiled line (.2 to .7 in eleven problems), and of a step beside its lines.
 _LINE, _STEP = 0.5, 100.0
@@ -29,11 +29,11 @@ def nanoseconds(instance: UserInstance) -> float:
     try:
         x = instance.typical.copy()
         for kind, m in enumerate(instance.model.moves):
-            move = scalars.propose(x, rng.random(scalars.model.choices).tolist(), kind)
+            move = scalars.proposed(x, rng, kind)
             if m.delta is None or move is None:
                 lines += _lines_of(scalars.cost, x)
             else:
-                lines += _lines_of(scalars.delta, x, PlainMove(*move))
+                lines += _lines_of(scalars.delta, x, move)
     except NsaError:
         pass
     return _STEP + _LINE * lines / len(instance.model.moves)

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.errors import UncompiledError
 from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
 from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.check import check_compiled, check_sum
-from nsa_cli.user.compile import check_functions, owner_of
+from nsa_cli.user.compile import owner_of, uncompiled, uncompiled_mark
 from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
 from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
@@ -85,7 +86,7 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
 
 def arrays_of(
-    model: Model, instances: Sequence[UserInstance], unit: float | None, *, ranked: bool = True
+    model: Model, instances: Sequence[UserInstance], unit: float | None, *, tried: bool = True
 ) -> UserArrays:
     """Make a batch.
 
@@ -95,9 +96,11 @@ def arrays_of(
     instances : sequence of UserInstance
     unit : float or None
         The scale of each instance; None for the mean change of its own random moves.
-    ranked : bool
-        Whether violations count.
+    tried : bool
+        Whether it is for a search: some moves are tried first, and violations count.
     """
+    if (why := uncompiled(model)) is not None:
+        raise UncompiledError(why)
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
@@ -118,26 +121,47 @@ def arrays_of(
         np.zeros((len(which), 8)),
         rules,
     )
-    check_functions(model, batch, unique[0])
-    if unit is None and not unique[0].scales:
-        _look_around(unique[0], batch)
-    for k, instance in enumerate(unique):
-        scales[k] = _scale_of(instance, batch, k) if unit is None else float(unit)
-    if ranked and model.function("violation") is not None:
-        weights = np.array([_weight_of(instance, batch, k, hard) for k, instance in enumerate(unique)])
-        hard[:] = ranking(weights)
-        batch.surplus[:] = first_weights(weights[which], unique[0].size)
+    if tried:
+        found = [_sampled(instance, batch, k, hard) for k, instance in enumerate(unique)]
+        scales[:], weights = np.array(found).T
+        if model.function("violation") is not None:
+            hard[:] = ranking(weights)
+            batch.surplus[:] = first_weights(weights[which], unique[0].size)
+    if unit is not None:
+        scales[:] = unit
     return batch._replace(scale=scales[which])
 
 
-def _look_around(instance: UserInstance, batch: UserArrays) -> None:
-    """Make random moves with indices checked, for a moment; a search checks none, and one may kill it."""
-    end = time.monotonic() + _MOMENT
-    x = _starts(instance)
-    for turn in range(1, _TURNS):
-        _walked(instance.model, batch._replace(which=np.zeros(_STARTS, np.int64)), x, turn)
-        if time.monotonic() > end:
-            return
+def _sampled(
+    instance: UserInstance, batch: UserArrays, place: int, hard: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Mean absolute change of cost by a random move, and the weight by which a violation changes as much.
+
+    From walks with indices checked from random starts, the same each time; of the first instance for a
+    moment more: a search checks none, and one may kill it.
+    """
+    if not instance.sampled:
+        model = instance.model
+        one, x = batch._replace(which=np.full(_STARTS, place)), _starts(instance)
+        changes, sums = _walked(model, one, ends := x.copy())
+        end = time.monotonic() + _MOMENT
+        for row, (said, cost) in zip(ends, sums.tolist(), strict=True):
+            check_sum(instance, row, said, cost)
+        if instance.size <= FEW:
+            check_compiled(instance, ends[0], float(sums[0, 1]))
+        kept.note(owner_of(model), _mark(instance))
+        weight = 1.0
+        if model.function("violation") is not None:
+            hard[place] = 1.0
+            broken = _walked(model, one, x.copy())[0] - changes
+            hard[place], weight = 0.0, mean_size(changes) / mean_size(broken)
+        instance.sampled.extend((mean_size(changes), weight))
+        for turn in range(1, 1 if place else _TURNS):
+            if time.monotonic() > end:
+                break
+            _walked(model, one, ends, turn)
+    scale, weight = instance.sampled
+    return scale, weight
 
 
 def _starts(instance: UserInstance) -> NDArray[Any]:
@@ -149,38 +173,22 @@ def _walked(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Make some random moves from each of some solutions, with indices checked; see `walk` for the rest."""
     one, rows = batch._replace(rules=_compiled(model)[2]), len(x)
-    changes, sums = np.full((rows, moves), np.nan), np.zeros((rows, 2))
-    walk(one, _workspace(model, x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
+    changes, sums, keys = (
+        np.full((rows, moves), np.nan),
+        np.zeros((rows, 2)),
+        stream_keys(turn, np.arange(rows)),
+    )
+    try:
+        walk(one, _workspace(model, x[0], 0, 1, batch.room), x, keys, changes, sums)
+    except UncompiledError as error:
+        kept.note(owner_of(model), uncompiled_mark(model), error.message)
+        raise
     return changes, sums
-
-
-def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
-    """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
-    if not instance.scales:
-        one = batch._replace(which=np.full(_STARTS, place))
-        changes, sums = _walked(instance.model, one, x := _starts(instance))
-        for end, (said, cost) in zip(x, sums.tolist(), strict=True):
-            check_sum(instance, end, said, cost)
-        if instance.size <= FEW:
-            check_compiled(instance, x[0], float(sums[0, 1]))
-        kept.note(owner_of(instance.model), _mark(instance))
-        instance.scales.append(mean_size(changes))
-    return instance.scales[0]
-
-
-def _weight_of(instance: UserInstance, batch: UserArrays, place: int, hard: NDArray[np.float64]) -> float:
-    """Weight of a violation by which random moves change both terms alike: those of `_scale_of`."""
-    if not instance.weights:
-        one, x, changes = batch._replace(which=np.full(_STARTS, place)), _starts(instance), []
-        for hard[place] in (1.0, 0.0):
-            changes.append(_walked(instance.model, one, x.copy())[0])
-        instance.weights.append(mean_size(changes[1]) / mean_size(changes[0] - changes[1]))
-    return instance.weights[0]
 
 
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions of one instance by compiled code, float64[B]."""
-    batch = arrays_of(instance.model, [instance] * len(solutions), 1.0, ranked=False)
+    batch = arrays_of(instance.model, [instance] * len(solutions), 1.0, tried=False)
     return _walked(instance.model, batch, np.stack(solutions), moves=0)[1][:, 0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import Data, call, mistake, number_of
+from nsa_cli.user.calls import Data, call, mistake
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
@@ -35,21 +34,18 @@ class UserInstance(Instance):
     model : Model
     data : Data
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
-    scales : list of float
-        The mean change of a random move, once it is known.
+    sampled : list of float
+        The mean change of a random move, and the weight of a violation to begin with, once they are known.
     known : dict
         Costs of the last solutions, by their bytes: chains end alike, and a simulator takes its time.
-    weights : list of float
-        The weight of a violation to begin with, once it is known.
     compiled : callable, optional
         Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
 
     model: Model
     data: Data
-    scales: list[float] = field(default_factory=list)
+    sampled: list[float] = field(default_factory=list)
     known: dict[bytes, Number] = field(default_factory=dict)
-    weights: list[float] = field(default_factory=list)
     compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
@@ -68,7 +64,8 @@ class UserInstance(Instance):
             If it is no whole number from 1 on; of a key's number, `DataError`.
         """
         named = f"{self.model.cls.__name__}: {what}"
-        found = call(count, named, self.data) if callable(count) else count_of(count, self.data)
+        names = {count.__code__: named} if callable(count) else {}
+        found = call(names, count_of, count, self.data)
         number = found.item() if isinstance(found, np.generic | np.ndarray) and np.ndim(found) == 0 else found
         if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
             return number
@@ -123,16 +120,15 @@ class UserInstance(Instance):
         make = model.function("start")
         if make is None:
             return model.kind.start(self.size, self.data, draws)
-        what = model.name_of(make)
-        found = call(make, what, self.given(), draws)
+        found = model.call(make, self.given(), draws)
         try:
             start = model.kind.read(found)
         except (ValueError, TypeError, IndexError):  # lists of unequal lengths
             start = np.empty((), dtype=object)
         if start.ndim != 1 or start.dtype.kind not in "biuf":
-            raise mistake(make, what, f"an array of {self.size} numbers", found)
+            raise model.mistake(make, f"an array of {self.size} numbers", found)
         if (why := self.wrong_form(start)) is not None:
-            raise mistake(make, what, "a solution", f"one of which {why}")
+            raise model.mistake(make, "a solution", f"one of which {why}")
         return start.astype(model.kind.dtype)
 
     @functools.cached_property
@@ -165,8 +161,9 @@ class UserInstance(Instance):
         if self.size > FEW and self.compiled is not None:
             found = self.compiled(self, solution)
         if found is None:
-            found = call(function, self.model.name_of(function), self.given(), solution)
-        return self._finite(found, function, "a number")
+            found = self.model.call(function, self.given(), solution)
+        number: Number = self.model.number(found, function)
+        return number
 
     def bound(self) -> Number | None:
         """Bound of the objective by the user's function; None without one.
@@ -177,14 +174,9 @@ class UserInstance(Instance):
             If it fails, or gives something else.
         """
         function = self.model.function("bound")
-        if function is None or (value := call(function, self.model.name_of(function), self.given())) is None:
+        if function is None or (found := self.model.call(function, self.given())) is None:
             return None
-        return self._finite(value, function, "a finite number or None")
-
-    def _finite(self, found: Any, function: Callable[..., Any], expected: str) -> Number:
-        value: Number = number_of(found, function, self.model.name_of(function), expected)
-        if not math.isfinite(value):
-            raise mistake(function, self.model.name_of(function), "a finite number", f"{value}")
+        value: Number = self.model.number(found, function, "a number or None")
         return value
 
     @functools.cached_property
@@ -203,10 +195,9 @@ class UserInstance(Instance):
         function = self.model.function("violation")
         if function is None:
             return 0
-        found = call(function, self.model.name_of(function), self.given(), solution)
-        value = self._finite(found, function, "a number")
+        value: Number = self.model.number(self.model.call(function, self.given(), solution), function)
         if value < 0:
-            raise mistake(function, self.model.name_of(function), "a number >= 0", f"{value}")
+            raise self.model.mistake(function, "a number >= 0", f"{value}")
         return value
 
     def violation(self, solution: Solution) -> str | None:
@@ -217,9 +208,9 @@ class UserInstance(Instance):
         check = self.model.function("check")
         if check is None:
             return None
-        why = call(check, self.model.name_of(check), self.given(), solution)
+        why = self.model.call(check, self.given(), solution)
         if why is not None and not isinstance(why, str):
-            raise mistake(check, self.model.name_of(check), "None, or a text that says why not", why)
+            raise self.model.mistake(check, "None, or a text that says why not", why)
         return why
 
     def wrong_form(self, x: NDArray[Any]) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.kernels.jit import Function
-from nsa_cli.user.calls import class_place, definition_of
+from nsa_cli.user.calls import MistakeError, call, class_place, definition_of, kind_of, mistake
 from nsa_cli.user.functions import compiled, digest_of, plain
 from nsa_cli.user.kernels.rules import MOST_CHOICES
 from nsa_cli.user.moves import MoveType, values_of
@@ -38,6 +38,9 @@ FUNCTIONS = {
 
 #: What others call the cost.
 _COSTS = ("energy", "objective", "fitness", "score", "loss", "value", "evaluate")
+
+#: What costs are to be.
+FINITE = "a finite number, large for what is not allowed"
 
 #: Those that each type of moves may have its own of.
 OF_MOVES = ("delta", "allowed", "features")
@@ -114,20 +117,45 @@ class Model:
         """Give a function as it was written, or None."""
         return self.functions.get(name)
 
-    def name_of(self, function: Callable[..., Any]) -> str:
-        """Name a function for messages, with the class."""
-        known = [name for name, f in self.functions.items() if f is function]
-        return f"{self.cls.__name__}.{[*known, function.__name__][0]}"
-
     @cached_property
     def codes(self) -> dict[CodeType, str]:
-        """Name all functions for messages by their code."""
-        moves = {m.move.apply.__code__: f"{self.cls.__name__}: the move {m.move.name}" for m in self.moves}
+        """Name all functions for messages, with the class, by their code."""
+        cls = self.cls.__name__
         return (
-            moves
-            | {f.__code__: self.name_of(f) for m in self.moves for f in m.allowed}
-            | {f.__code__: self.name_of(f) for f in self.functions.values()}
+            {f.__code__: f"{cls}.{f.__name__}" for m in self.moves for f in m.allowed}
+            | {m.move.apply.__code__: f"{cls}: the move {m.move.name}" for m in self.moves}
+            | {f.__code__: f"{cls}.{name}" for name, f in self.functions.items()}
         )
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call what calls functions of the problem; see `nsa_cli.user.calls.call`."""
+        return call(self.codes, function, *arguments)
+
+    def mistake(self, function: Callable[..., Any], expected: str, got: object) -> MistakeError:
+        """Make the error of a function that gives something else than it should."""
+        return mistake(function, self.codes[function.__code__], expected, got)
+
+    def number(
+        self, found: Any, function: Callable[..., Any], expected: str = "a number", *, finite: bool = True
+    ) -> Any:
+        """Give what a function returned as a plain number.
+
+        Raises
+        ------
+        MistakeError
+            If it is none, or not finite.
+        """
+        value = found.item() if isinstance(found, np.generic) else found
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.mistake(function, expected, kind_of(found))
+        if finite and value - value != 0:
+            raise self.mistake(function, FINITE, f"{value}")
+        return value
+
+    @property
+    def file(self) -> str:
+        """The file of its functions."""
+        return self.functions["cost"].__code__.co_filename
 
     @property
     def several(self) -> bool:

@@ -19,11 +19,11 @@ from nsa_cli.core.draws import redrawn, step_uniforms
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.kernels import annealing
 from nsa_cli.kernels.annealing import COLD, ChainArrays
-from nsa_cli.user.calls import failure, mistake, number_of, quiet
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels import rules
 from nsa_cli.user.kernels.rules import ABOVE, TRIES, WEIGHT
-from nsa_cli.user.moves import Normal, insert, reassign, relocate, reverse, swap, two_opt
+from nsa_cli.user.moves import Normal, elements, insert, swap
+from nsa_cli.user.solutions import Permutation
 from nsa_cli.user.weights import first_weights, mean_size, ranking
 
 #: What work arrays of whole numbers hold before a call.
@@ -46,21 +46,6 @@ _LOOK = 0.05
 _SAMPLE = 16
 
 
-class PlainMove(NamedTuple):
-    """A move.
-
-    Attributes
-    ----------
-    kind : int
-        Number of its type.
-    values : tuple of numbers
-        What was chosen, as the user's functions get it.
-    """
-
-    kind: int
-    values: tuple[Any, ...]
-
-
 class _Choice(NamedTuple):
     """A choice of a type of moves.
 
@@ -74,23 +59,17 @@ class _Choice(NamedTuple):
         Which these are, if not numbers from 0.
     blank : tuple of numbers
         What stands for this choice and the next ones before they are made.
-    tests : tuple of callable
-        Which candidates have to pass.
     """
 
     place: int
     number: int
     steps: Sequence[float] | None
     blank: tuple[Any, ...]
-    tests: tuple[Callable[..., Any], ...]
 
 
 #: Count a proposal, and adapt the weight of violations, as kernels do.
 _count: Callable[..., None] = cast(Any, annealing.count).py_func
 _adapt: Callable[..., None] = cast(Any, rules.adapt).py_func
-
-#: Tests of ready-made moves, which every first choice passes.
-_OF_SECONDS = tuple(m.allowed for m in (swap, insert, reverse, reassign, relocate, two_opt))
 
 
 class Scalars:
@@ -104,42 +83,31 @@ class Scalars:
     def __init__(self, instance: UserInstance) -> None:
         self.instance, self.model, self.data = instance, instance.model, instance.given()
         self.choices = [list(self._choices(m)) for m in self.model.moves]
+        pairs, apart = (elements, elements), {insert.allowed}
+        if isinstance(self.model.kind, Permutation):
+            apart.add(swap.allowed)
+        #: Places of moves of two elements, of which any two will do that are not the same.
+        self._pairs = [
+            m.first if m.choices == pairs and apart >= {*m.allowed} else -1 for m in self.model.moves
+        ]
         self.has_rules = self.model.function("violation") is not None
 
     def _choices(self, m: Any) -> Iterator[_Choice]:
         steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
         blank = tuple(-1 if one is None else math.nan for one in steps)
         for k, place in enumerate(range(m.first, m.first + len(steps))):
-            tests = tuple(test for test in m.allowed if k > 0 or test not in _OF_SECONDS)
-            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:], tests)
-
-    def guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the user's functions; a mistake in one is named with its line."""
-        try:
-            with quiet():
-                return function(*arguments)
-        except (Exception, SystemExit) as error:
-            raise failure(error, self.model.codes) from error
+            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:])
 
     def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
         for name in self.model.scratch:  # so that nobody counts on what was there
             array = getattr(self.data, name)
             array.fill(np.nan if array.dtype.kind == "f" else next(_RUBBISH))
-        return self.guarded(function, self.data, *arguments)
-
-    def number(self, found: Any, function: Callable[..., Any]) -> Any:
-        """Insist on a finite number."""
-        value = found.item() if isinstance(found, np.generic) else found
-        if (type(value) is float or type(value) is int) and value - value == 0:
-            return value
-        name = self.model.name_of(function)
-        number_of(found, function, name)
-        raise mistake(function, name, "a finite number, large for what is not allowed", f"{found}")
+        return self.model.call(function, self.data, *arguments)
 
     def cost(self, x: Any) -> Any:
         """Evaluate a solution."""
         cost = self.model.functions["cost"]
-        return number_of(self._called(cost, x), cost, self.model.name_of(cost))
+        return self.model.number(self._called(cost, x), cost, finite=False)
 
     def value(self, kind: int, k: int, c: int) -> Any:
         """Give candidate c of a choice as the user's functions get it."""
@@ -160,18 +128,37 @@ class Scalars:
         features: Any = self.model.moves[kind].features
         return self._called(features, x, self.given(kind, values), value, heat)
 
-    def propose(self, x: Any, u: Sequence[float], kind: int | None = None) -> tuple[int, Any] | None:
-        """Draw a move by a number in (0, 1) for each choice of all types; None where one has no candidate.
+    def proposed(self, x: Any, rng: np.random.Generator, kind: int | None = None) -> Any:
+        """Draw a move; see `propose`."""
+        draws = rng.random(self.model.choices)
+        at = tuple((draws * self.instance.counts).astype(int).tolist())
+        return self.model.call(self.propose, x, at, draws, kind)
 
-        It is a `PlainMove` as a plain tuple, which is made in a quarter of the time.
+    def propose(
+        self, x: Any, at: tuple[int, ...], u: Sequence[float], kind: int | None = None
+    ) -> tuple[int, tuple[Any, ...]] | None:
+        """Give a move as the number of its type and what is chosen; None where there is no candidate.
+
+        Parameters
+        ----------
+        x : array or list
+        at : tuple of int
+            A candidate for each choice of all types, by
+        u : sequence of float
+            a number in (0, 1) for each.
+        kind : int, optional
+            The type; by default of the first choice.
         """
         if kind is None:
-            kind = int(u[0] * len(self.choices)) if len(self.choices) > 1 else 0
+            kind = at[0] if len(self.choices) > 1 else 0
+        if (first := self._pairs[kind]) >= 0:
+            i, j = pair = at[first : first + 2]
+            if i != j:
+                return kind, pair
         values: tuple[Any, ...] = ()
-        data = self.data
-        for place, count, steps, blank, tests in self.choices[kind]:
-            c = int(u[place] * count)
-            value = c if steps is None else steps[c]
+        data, tests = self.data, self.model.moves[kind].allowed
+        for place, _, steps, blank in self.choices[kind]:
+            value = at[place] if steps is None else steps[at[place]]
             for test in tests:
                 if not test(data, x, values + blank, value):
                     value = self._allowed_one(x, kind, values, u[place])
@@ -183,7 +170,7 @@ class Scalars:
 
     def _allowed_one(self, x: Any, kind: int, values: tuple[Any, ...], u: float) -> Any:
         """Draw an allowed candidate from a number in (0, 1); None where there is none."""
-        _, count, steps, *_ = self.choices[kind][len(values)]
+        _, count, steps, _ = self.choices[kind][len(values)]
         every = range(count) if steps is None else steps
         for _ in range(TRIES):
             if self.is_allowed(x, kind, values, value := every[int(u * count)]):
@@ -192,19 +179,16 @@ class Scalars:
         allowed = [value for value in every if self.is_allowed(x, kind, values, value)]
         return allowed[int(u * len(allowed))] if allowed else None
 
-    def apply(self, x: Any, move: PlainMove) -> None:
+    def apply(self, x: Any, move: tuple[int, tuple[Any, ...]]) -> None:
         """Make a move; `x` is changed."""
-        m = self.model.moves[move.kind]
-        found = self._called(m.move.apply, x, move.values)
-        if found is not None:
-            what = f"{self.model.cls.__name__}: the move {m.move.name}"
-            raise mistake(m.move.apply, what, "nothing, for it changes x", found)
+        apply = self.model.moves[move[0]].move.apply
+        if (found := self._called(apply, x, move[1])) is not None:
+            raise self.model.mistake(apply, "nothing, for it changes x", found)
 
-    def delta(self, x: Any, move: PlainMove) -> Any:
+    def delta(self, x: Any, move: tuple[int, tuple[Any, ...]]) -> Any:
         """Compute what a move adds to the cost."""
-        m = self.model.moves[move.kind]
-        if m.delta is not None:
-            return number_of(self._called(m.delta, x, move.values), m.delta, self.model.name_of(m.delta))
+        if (delta := self.model.moves[move[0]].delta) is not None:
+            return self.model.number(self._called(delta, x, move[1]), delta, finite=False)
         moved = x.copy()
         self.apply(moved, move)
         return self.cost(moved) - self.cost(x)
@@ -217,7 +201,7 @@ class Scalars:
                 found = []
                 for form, value in enumerate((x.tolist(), x)):
                     began = time.perf_counter()
-                    found.append(self.number(self.guarded(cost, self.data, value), cost))
+                    found.append(self.model.number(self.model.call(cost, self.data, value), cost))
                     seconds[form] = min(seconds[form], time.perf_counter() - began)
                 if found[0] != found[1]:
                     return False
@@ -228,10 +212,9 @@ class Scalars:
         rng, x, changes = np.random.default_rng(0), x.copy(), []
         broken = self.instance.breach
         for _ in range(_SAMPLE):
-            move = self.guarded(self.propose, x, rng.random(self.model.choices).tolist())
-            if move is not None:
-                change, before = self.delta(x, PlainMove(*move)), broken(x)
-                self.apply(x, PlainMove(*move))
+            if (move := self.proposed(x, rng)) is not None:
+                change, before = self.delta(x, move), broken(x)
+                self.apply(x, move)
                 changes.append((change, broken(x) - before))
         found = np.array(changes or [(0.0, 0.0)], float)
         return mean_size(found[:, 0]), mean_size(found[:, 1])
@@ -267,18 +250,22 @@ class PlainChains:
         self.step, began = 0, time.monotonic()
         first = np.array(x, order="C")
         chains = list(zip(self._scalars, first, strict=True))
-        energy = np.array([float(s.number(s.cost(row), s.model.functions["cost"])) for s, row in chains])
+        energy = np.array(
+            [float(s.model.number(s.cost(row), s.model.functions["cost"])) for s, row in chains]
+        )
         breach = np.array([float(s.instance.breach(row)) for s, row in chains])
         quick = time.monotonic() - began < 4 * _MOMENT * len(chains)
-        known = {id(s): (unit, 1.0) for s, _ in chains if unit is not None and not s.has_rules}
-        units = {id(s): known.get(id(s)) or s.units(row) for s, row in chains}
-        sizes = np.array([units[id(s)] for s in self._scalars])
+        units, self.takes_lists = {}, {}
+        for s, row in chains:
+            if s not in units:
+                units[s] = s.units(row) if unit is None or s.has_rules else (unit, 1.0)
+                self.takes_lists[s] = quick and not s.has_rules and s.takes_lists(row)
+        sizes = np.array([units[s] for s in self._scalars])
         self.scale = sizes[:, 0] if unit is None else np.full(len(sizes), unit)
         weights = first_weights(sizes[:, 0] / sizes[:, 1], first.shape[1])
         self._ranking = ranking(weights[:, WEIGHT])
         energy += weights[:, WEIGHT] * breach
         weights[:, ABOVE] = (self._ranking - weights[:, WEIGHT]) * breach
-        self.takes_lists = {id(s): quick and not s.has_rules and s.takes_lists(row) for s, row in chains}
         self.state = ChainArrays(
             first,
             first.copy(),
@@ -306,19 +293,20 @@ class PlainChains:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
         last = self.step + len(temperatures)
         for row, s in enumerate(self._scalars):
-            heats = np.maximum(temperatures * self.scale[row], COLD).tolist()
-            draws = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1).tolist()
-            if self.takes_lists[id(s)]:
+            heats = np.maximum(temperatures * self.scale[row], COLD)
+            u = step_uniforms(self.state.keys[row], self.step, last, self.choices + 1)
+            at = (u[:, :-1] * s.instance.counts).astype(np.int64)
+            if self.takes_lists[s]:
                 with contextlib.suppress(Exception):  # what is wrong is so of an array, too
-                    s.guarded(self._advance, row, s, heats, draws, self.x[row].tolist())
+                    s.model.call(self._advance, row, s, heats, at, u, self.x[row].tolist())
                     continue
-                self.takes_lists[id(s)] = False
-            s.guarded(self._advance, row, s, heats, draws, self.x[row].copy())
+                self.takes_lists[s] = False
+            s.model.call(self._advance, row, s, heats, at, u, self.x[row].copy())
         self.step = last
 
-    def _advance(self, row: int, s: Scalars, heats: list[float], draws: list[list[float]], x: Any) -> None:
+    def _advance(self, row: int, s: Scalars, heats: Any, candidates: Any, draws: Any, x: Any) -> None:
         """Take a chain at `x` through some steps, as `nsa_cli.kernels.annealing.advance` does."""
-        cost, propose, number, data = s.model.functions["cost"], s.propose, s.number, s.data
+        cost, propose, number, data = s.model.functions["cost"], s.propose, s.model.number, s.data
         moves, broken = [(m.move.apply, m.delta) for m in s.model.moves], s.model.function("violation")
         current, best, accepted = self.energy[row].item(), self.best_energy[row].item(), 0
         now, was, log = None, None, math.log  # cost and violation of x, where they are known
@@ -327,9 +315,9 @@ class PlainChains:
         best_x, is_list = None, isinstance(x, list)
         tally = self._tally[row].tolist() if len(self._tally) else None
         scale, origin = self.scale[row].item(), self._origin[row].item()
-        for k, heat in enumerate(heats):
-            u = draws[k]
-            if (move := propose(x, u)) is None:
+        columns = zip(*candidates.T.tolist(), strict=True), zip(*draws.T.tolist(), strict=True)
+        for heat, at, u in zip(heats.tolist(), *columns, strict=True):
+            if (move := propose(x, at, u)) is None:
                 continue
             kind, values = move
             apply, delta = moves[kind]

@@ -122,8 +122,10 @@ def write_checked(path: Path, content: bytes) -> None:
 #: Called with what there is to say to a user of compilation, once in a process.
 listeners: list[Callable[[str], None]] = []
 
-#: Beginnings of names that are not of the C library.
-_PYTHON = ("Py", "_Py", "numba", "NRT")
+#: Beginnings of names of Python's interpreter, which kernels run without: they would wait for it for ever.
+#: And of all that are not of the C library.
+_PYTHON = ("Py", "_Py")
+_ADDED = (*_PYTHON, "numba", "NRT")
 
 
 @dataclass(frozen=True)
@@ -138,11 +140,14 @@ class Owner:
         Whether it is; a digest is drawn where something cannot be hashed, and nothing is kept.
     explain : callable
         ``explain(arguments)`` makes the error of a kernel that an exception ended.
+    refuse : callable
+        ``refuse(error)`` makes the error of what cannot be compiled.
     """
 
     digest: str
     kept: bool
     explain: Callable[[Sequence[Any]], Exception] = field(compare=False)
+    refuse: Callable[[Exception], Exception] = field(compare=False)
 
     def __str__(self) -> str:
         return f"own {self.digest}"
@@ -176,6 +181,10 @@ def code_of(
     try:
         tell(own=owner is not None)
         code, returns, alone = _compiled(kernel, name, arguments, parts)
+    except Exception as error:  # Numba's own, and whatever else its passes may trip over
+        if owner is None:
+            raise
+        raise owner.refuse(error) from None
     finally:
         calls.pop()
     if not alone:
@@ -256,10 +265,13 @@ def _compiled(kernel: Any, name: str, arguments: Sequence[Any], parts: int) -> t
     from nsa_cli.kernels.toolchain.compiler import holds_addresses, lowered, outside
 
     module, returns = lowered(kernel, name, arguments, parts)
+    called = outside(module)
+    if any(name.startswith(_PYTHON) for name in called):
+        raise TypeError("it calls Python, as print does")
     machine = _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic"
     )
-    alone = not holds_addresses(module) and all(_is_of_library(called) for called in outside(module))
+    alone = not holds_addresses(module) and all(map(_is_of_library, called))
     return machine.emit_object(module), returns, alone
 
 
@@ -289,7 +301,7 @@ def load(entry: str, code: bytes) -> int:
 
 
 def _is_of_library(name: str) -> bool:
-    return not name.startswith(_PYTHON) and any(hasattr(library, name) for library in _libraries())
+    return not name.startswith(_ADDED) and any(hasattr(library, name) for library in _libraries())
 
 
 @cache
