@@ -34,33 +34,33 @@ class UserProblem:
     cost : function
         ``cost(data, x)``, which the search minimises.
 
-    violation : function, optional
+    violation : function or None
         ``violation(data, x)``: how much `x` breaks rules, 0 if it breaks none. The search adds it to the cost
         with a weight that it adapts, and takes the best solution that breaks none.
-    delta : function, optional
+    delta : function or None
         ``delta(data, x, move)``: what the move adds to the cost, if this takes less work than a new cost. If
         moves choose different things, each has its own, ``delta_NAME``; likewise `allowed` and `features`.
-    allowed : function, optional
+    allowed : function or None
         ``allowed(data, x, chosen, candidate)``: whether a move may choose the candidate. `chosen` has the
         choices of the move made before, and -1 for the others. A chain stays at a solution without an
         allowed move.
-    features : function, optional
+    features : function or None
         ``features(data, x, chosen, candidate, temperature)`` gives a policy a number for each of
         `feature_names`. ``data.scale`` is the mean change of cost of a random move.
     feature_names : tuple of str
         What a policy sees of each candidate.
 
-    start : function, optional
+    start : function or None
         ``start(data, draws)`` makes a first solution, an array or a list. ``draws(n)`` gives n uniform
         numbers of this chain's own. By default a random solution.
-    check : function, optional
+    check : function or None
         ``check(data, x)`` gives the reason why an answer is infeasible, or None. The search does not know it.
-    bound : function, optional
+    bound : function or None
         ``bound(data)`` gives a number that no objective can beat, or None.
-    generate : function, optional
+    generate : function or None
         ``generate(size, rng)`` draws the data of a random instance, as a dict; `rng` is a generator of NumPy.
         Trainings, ``nsa generate`` and ``nsa check-problem`` without files need it.
-    scratch : dict, int, str or callable, optional
+    scratch : dict or int or str or function
         Work arrays, which functions may write to: ``{"load": ("vehicles", int)}`` gives an array
         ``data.load`` of int64, as long as `solution` would count ``"vehicles"``; of float64 with ``float``.
         ``scratch = "vehicles"`` is short for one of float64 that is called ``data.scratch``. Their contents
