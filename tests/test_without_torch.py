@@ -158,9 +158,9 @@ def test_answers_without_a_compiler_are_the_same():
 
 
 def test_own_problems_run_in_python_without_a_compiler(tmp_path):
-    """A line says what would compile them."""
+    """Large ones, too; a line says what would compile them."""
     shutil.copy(ROOT / "examples" / "maxcut.py", tmp_path)
-    (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
+    (tmp_path / "graph.json").write_text(json.dumps({"weights": [[0] * 120] * 120}))
     command = "solve graph.json --problem maxcut.py:MaxCut --steps 20 --seed 1"
     done = run(command, without=NUMBA, code=COMMANDS, folder=tmp_path)
     code, out = json.loads(done.stdout)

@@ -275,7 +275,7 @@ def test_each_real_number_has_bounds_of_its_own():
     problem, data = as_problem(Box), {"centre": [0.5, 3.0, -1.0], "low": [0, 0, 0], "top": [1, 2, 0.5]}
     result = nsa.solve(nsa.Task(problem, problem.from_record(data)), steps=20_000, chains=2, seed=1)
     assert result.solution == pytest.approx([0.5, 2.0, 0.0], abs=0.01)
-    with pytest.raises(nsa.DataError, match=r"expected low <= high, got 2 and 1.0 of element 0"):
+    with pytest.raises(nsa.DataError, match=r"expected low <= high, got 2 and 1 of element 0"):
         problem.from_record({**data, "low": [2, 0, 0]})
     with pytest.raises(nsa.DataError, match="low: expected a number or a list of 3, got one of shape"):
         problem.from_record({**data, "low": [0, 0]})

@@ -72,7 +72,7 @@ def test_learnt_proposals_have_the_probabilities_of_the_network(which: Any) -> N
             s, (code, kind) = Scalars(instance), proposals.action[0, row].tolist()
             m, x, chosen, values = s.model.moves[kind], before[row], (), ()
             for k, choice in enumerate(s.choices[kind]):
-                options = [s.value(kind, k, c) for c in range(choice.number)]
+                options = choice.every
                 allowed = [c for c, option in enumerate(options) if s.is_allowed(x, kind, values, option)]
                 allowed.sort(key=lambda c: (c % LANES, c))  # as kernels add up, lane by lane
                 seen = [s.features(x, kind, values, options[c], float(heat)) for c in allowed]

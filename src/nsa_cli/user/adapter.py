@@ -103,6 +103,8 @@ class AdaptedProblem(Problem[UserInstance]):
             raise DataError(f"expected at most {most} candidates of a choice, got {got}")
         if (why := instance.misfit()) is not None:
             raise DataError(why)
+        kind = self.model.kind
+        vars(named).update(zip(kind.added, kind.to_add(instance.size, named), strict=True))
         return instance
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
@@ -130,9 +132,9 @@ class AdaptedProblem(Problem[UserInstance]):
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 
     def try_out(self, instance: UserInstance, seconds: float) -> None:
-        from nsa_cli.user.check import check_first_moves
+        from nsa_cli.user.check import look_around
 
-        check_first_moves(instance, seconds)
+        look_around(instance, seconds, turns=1)
 
     def try_again(self, instance: UserInstance, solution: Solution, energy: float) -> None:
         from nsa_cli.user.check import check_sum

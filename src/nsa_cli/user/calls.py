@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
-from types import CodeType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ class Data(SimpleNamespace):
     """What a user's functions get as ``data``: an attribute for each key."""
 
     def __getattr__(self, name: str) -> Any:
-        there = [key for key in vars(self) if key not in ("scale", "scratch")]
+        there = [key for key in vars(self) if key not in ("scale", "scratch", "lowest", "highest")]
         near = nearest(name, there)
         hint = f"the nearest is {near}" if near else f"there are {', '.join(there) or 'none'}"
         raise AttributeError(f"there is no key {name!r}; {hint}")
@@ -48,7 +48,7 @@ def quiet() -> Any:
     return np.errstate(divide="ignore", invalid="ignore", under="ignore", over="log", call=_Overflows)
 
 
-def call(names: Mapping[CodeType, str], function: Callable[..., Any], *arguments: Any) -> Any:
+def call(names: Mapping[Any, str], function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of a user's problem.
 
     Parameters
@@ -71,7 +71,7 @@ def call(names: Mapping[CodeType, str], function: Callable[..., Any], *arguments
         raise failure(error, names) from error
 
 
-def failure(error: BaseException, names: Mapping[CodeType, str]) -> BaseException:
+def failure(error: BaseException, names: Mapping[Any, str]) -> BaseException:
     """Make the error of the user's function that an exception came through; another one stays as it is.
 
     Parameters

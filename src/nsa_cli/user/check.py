@@ -18,11 +18,11 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import FINITE, MoveModel
 from nsa_cli.user.scalar import Scalars
 
-#: Moves that are looked at in every run.
+#: Moves from a solution that are looked at, in every run.
 FIRST = 8
 
-#: Seconds in which a case is sought that explains a sum, and moves from a solution.
-_LONGEST, _WALK = 1.0, 20
+#: Seconds in which a case is sought that explains a sum.
+_LONGEST = 1.0
 
 #: Candidates whose features are looked at, at most.
 _CANDIDATES = 20
@@ -132,8 +132,7 @@ def check_features(state: State) -> None:
         return
     names = s.model.cls.feature_names
     for k in range(len(values)):
-        for c in range(min(s.choices[kind][k].number, _CANDIDATES)):
-            value = s.value(kind, k, c)
+        for c, value in enumerate(s.choices[kind][k].every[:_CANDIDATES]):
             if not s.model.call(s.is_allowed, state.x, kind, values[:k], value):
                 continue
             x = state.x.copy()
@@ -170,25 +169,38 @@ def close(said: float, expected: float, *sizes: float) -> bool:
     return abs(said - expected) <= _ROUNDING * max(map(abs, (said, expected, *sizes)))
 
 
-#: In the order in which they are made: each needs what those before have found right. The first ones are made
-#: before each search, too.
+#: In the order in which they are made: each needs what those before have found right.
 CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
 
 
-def check_first_moves(instance: UserInstance, seconds: float) -> None:
-    """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
+def look_around(
+    instance: UserInstance, seconds: float, xs: Sequence[Any] = (None,), turns: int | None = None
+) -> None:
+    """Check random moves: what a search would do with a wrong change is plausible nonsense.
+
+    Parameters
+    ----------
+    instance : UserInstance
+    seconds : float
+        At most.
+    xs : sequence of solution
+        From each in turn; from a start by default.
+    turns : int, optional
+        So many, at most.
 
     Raises
     ------
     MistakeError
-        If a move leads to no solution, or its change of cost is wrong.
+        If a cost or a change is wrong, or a move leads to no solution.
     """
     end = time.monotonic() + seconds
-    for state in walk(instance, FIRST):
-        for check in CHECKS[:4]:
-            check(state)
-        if time.monotonic() > end:
-            return
+    for seed in itertools.count() if turns is None else range(turns):
+        for x in xs:
+            for state in walk(instance, FIRST, seed, x):
+                for check in CHECKS[:4]:
+                    check(state)
+                if time.monotonic() > end:
+                    return
 
 
 def check_compiled(instance: UserInstance, x: Any, said: float) -> None:
@@ -209,20 +221,7 @@ def check_sum(instance: UserInstance, x: Any, said: float, cost: float, first: f
         Names a case nearby in which a function is wrong, if one is found.
     """
     if not close(said, cost, first):
-        look_around(instance, [x], time.monotonic() + _LONGEST)
+        look_around(instance, _LONGEST, [x])
         function = instance.model.moves[0].delta or instance.model.functions["cost"]
         expected = f"changes that add up to the cost, {cost:g}"
         raise instance.model.mistake(function, expected, f"{said:g}")
-
-
-def look_around(instance: UserInstance, xs: Sequence[Any], end: float) -> None:
-    """Check random moves from solutions, each in turn, until a time by `time.monotonic`."""
-    seeds = itertools.count()
-    while time.monotonic() < end:
-        seed = next(seeds)
-        for x in xs:
-            for state in walk(instance, _WALK, seed, x.copy()):
-                check_costs(state)
-                check_changes(state)
-                if time.monotonic() > end:
-                    return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
@@ -95,17 +94,17 @@ def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
         Of the kernel: among their parts are the data, and solutions as it left them.
     """
     parts = list(_parts(arguments))
-    fields = (*model.keys, "scale")
+    fields = (*model.given, "scale")
     data = next(part for part in parts if getattr(part, "_fields", ())[: len(fields)] == fields)
     try:
         for which in range(len(data.scale)):
-            keys = {key: getattr(data, key)[which] for key in model.keys}
+            keys = {key: getattr(data, key)[which] for key in model.given}
             instance = UserInstance(model=model, data=Data(**keys, scale=1.0))
             rows = [row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part)]
             kind = model.kind.dtype
-            found = [x for x in rows if x.dtype == kind and instance.wrong_form(x) is None]
+            found = [x for x in rows if x.dtype == kind and instance.fault(x) is None]
             if found:
-                look_around(instance, found, time.monotonic() + _SECONDS / len(data.scale))
+                look_around(instance, _SECONDS / len(data.scale), found)
     except NsaError as error:
         return error
     message = "compiled code fails where Python was not seen to: an index out of range, or a raise"

@@ -6,6 +6,7 @@ the same lines on every machine, and compiled ones take about as long for each.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -25,36 +26,25 @@ _MOST = 300_000
 
 def nanoseconds(instance: UserInstance) -> float:
     """Estimate the time of a step, the mean over types of moves; what fails is told when it is searched."""
-    scalars, rng, lines = Scalars(instance), np.random.default_rng(0), 0
-    try:
-        x = instance.typical.copy()
-        for kind, m in enumerate(instance.model.moves):
-            move = scalars.proposed(x, rng, kind)
-            if m.delta is None or move is None:
-                lines += _lines_of(scalars.cost, x)
-            else:
-                lines += _lines_of(scalars.delta, x, move)
-    except NsaError:
-        pass
-    return _STEP + _LINE * lines / len(instance.model.moves)
-
-
-def _lines_of(function: Any, *arguments: Any) -> int:
-    """Count the lines that a function runs through, without those of this package."""
-    count, before, ours = 0, sys.gettrace(), __name__.rpartition(".")[0]
+    scalars, rng, kind = Scalars(instance), np.random.default_rng(0), 0
+    lines, before, ours = 0, sys.gettrace(), __name__.rpartition(".")[0]
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        if count == _MOST:
+        nonlocal lines
+        lines += event == "line"
+        if lines == _MOST:
             raise MistakeError("enough lines")
         return None if frame.f_globals.get("__name__", "").startswith(ours) else trace
 
-    sys.settrace(trace)
-    try:
-        function(*arguments)
-    except NsaError:
-        pass
-    finally:
-        sys.settrace(before)
-    return count
+    with contextlib.suppress(NsaError):
+        x = instance.typical.copy()
+        for kind, m in enumerate(instance.model.moves):
+            move = scalars.proposed(x, rng, kind)
+            sys.settrace(trace)
+            if m.delta is None or move is None:
+                scalars.cost(x)
+            else:
+                scalars.delta(x, move)
+            sys.settrace(before)
+    sys.settrace(before)
+    return _STEP + _LINE * lines / (kind + 1)

@@ -81,7 +81,7 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
     Nothing is compiled before it is called.
     """
-    made, row = row_of((*model.keys, "scale", "violation_weight"), owner_of(model), tuple(model.scratch))
+    made, row = row_of((*model.given, "scale", "violation_weight"), owner_of(model), tuple(model.scratch))
     return made, rules_of(model, row), rules_of(model, row, checked=True)
 
 
@@ -105,7 +105,7 @@ def arrays_of(
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
     made, rules, _ = _compiled(model)
-    stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
+    stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.given]
     scales, hard = np.ones(len(unique)), np.zeros(len(unique))
     given = scales.view(), hard.view()  # read-only from the start: kernels are compiled for that, too
     for array in (*stacks, *given):
@@ -194,7 +194,10 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
 
 def is_compiled(instance: UserInstance) -> bool:
     """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
-    return not is_compiling() and kept.is_known(owner_of(instance.model), _mark(instance))
+    model = instance.model
+    return (
+        not is_compiling() and uncompiled(model) is None and kept.is_known(owner_of(model), _mark(instance))
+    )
 
 
 def _mark(instance: UserInstance) -> str:

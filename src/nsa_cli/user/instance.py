@@ -64,8 +64,7 @@ class UserInstance(Instance):
             If it is no whole number from 1 on; of a key's number, `DataError`.
         """
         named = f"{self.model.cls.__name__}: {what}"
-        names = {count.__code__: named} if callable(count) else {}
-        found = call(names, count_of, count, self.data)
+        found = call({getattr(count, "__code__", None): named}, count_of, count, self.data)
         number = found.item() if isinstance(found, np.generic | np.ndarray) and np.ndim(found) == 0 else found
         if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
             return number
@@ -122,14 +121,31 @@ class UserInstance(Instance):
             return model.kind.start(self.size, self.data, draws)
         found = model.call(make, self.given(), draws)
         try:
-            start = model.kind.read(found)
-        except (ValueError, TypeError, IndexError):  # lists of unequal lengths
-            start = np.empty((), dtype=object)
-        if start.ndim != 1 or start.dtype.kind not in "biuf":
-            raise model.mistake(make, f"an array of {self.size} numbers", found)
-        if (why := self.wrong_form(start)) is not None:
-            raise model.mistake(make, "a solution", f"one of which {why}")
-        return start.astype(model.kind.dtype)
+            return self._read(found)
+        except TypeError:
+            raise model.mistake(make, f"an array of {self.size} numbers", found) from None
+        except ValueError as error:
+            raise model.mistake(make, "a solution", f"one of which {error}") from None
+
+    def _read(self, written: Any) -> Solution:
+        """Make a solution of what was written.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
+        ValueError
+            If it is a wrong one; says why.
+        """
+        try:
+            x = self.model.kind.read(written)
+        except (ValueError, TypeError, IndexError, OverflowError):  # lists of unequal lengths
+            x = np.empty((), dtype=object)
+        if x.ndim != 1 or x.dtype.kind not in "biuf":
+            raise TypeError
+        if (why := self.fault(x)) is not None:
+            raise ValueError(why)
+        return x.astype(self.model.kind.dtype)
 
     @functools.cached_property
     def typical(self) -> Solution:
@@ -187,9 +203,6 @@ class UserInstance(Instance):
     def may_be_infeasible(self) -> bool:
         return any(self.model.function(name) for name in ("check", "violation"))
 
-    def fault(self, solution: Solution) -> str | None:
-        return self.wrong_form(np.asarray(solution))
-
     def breach(self, solution: Solution) -> Number:
         """Evaluate the user's violation: 0 where no rule is broken, or there is none."""
         function = self.model.function("violation")
@@ -213,12 +226,10 @@ class UserInstance(Instance):
             raise self.model.mistake(check, "None, or a text that says why not", why)
         return why
 
-    def wrong_form(self, x: NDArray[Any]) -> str | None:
-        """Tell why an array is no solution of the problem's kind."""
-        kind = self.model.kind
+    def fault(self, solution: Solution) -> str | None:
+        x, kind = np.asarray(solution), self.model.kind
         if x.shape != ((length := kind.length(self.size, self.data)),):
-            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
-            return f"expected {length} numbers, got {got}"
+            return f"expected {length} numbers, got {x.size}"
         if kind.dtype is not np.float64 and x.dtype.kind == "f" and not (x == np.floor(x)).all():
             return "expected whole numbers"
         if kind.dtype is np.bool_ and not np.isin(x, (0, 1)).all():
@@ -233,16 +244,13 @@ class UserInstance(Instance):
         return self.model.kind.written(solution)
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
-        like = shown(self.to_ids(self.typical))
         try:
-            solution = self.model.kind.read(ids)
-            if solution.dtype.kind not in "biuf":
-                solution = solution.astype(np.float64)
-        except (ValueError, TypeError, IndexError, OverflowError):
+            return self._read(ids)
+        except TypeError:
+            like = shown(self.to_ids(self.typical))
             raise DataError(f"expected a solution like {like}, got {shown(ids)}") from None
-        if (why := self.fault(solution)) is not None:
-            raise DataError(why)
-        return solution.astype(self.model.kind.dtype)
+        except ValueError as error:
+            raise DataError(str(error)) from None
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         rows = list(enumerate(self.to_ids(solution), start=1))

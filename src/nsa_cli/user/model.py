@@ -21,7 +21,7 @@ from nsa_cli.user.functions import compiled, digest_of, plain
 from nsa_cli.user.kernels.rules import MOST_CHOICES
 from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
-from nsa_cli.user.solutions import Count, Reals, SolutionKind
+from nsa_cli.user.solutions import Count, SolutionKind
 
 #: Functions of a problem and their parameters, required ones first.
 FUNCTIONS = {
@@ -103,12 +103,16 @@ class Model:
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys
         self.kind: SolutionKind = cls.solution
+        #: Keys of the data with what the solutions add.
+        self.given: tuple[str, ...] = (*self.keys, *self.kind.added)
         scratch = plain(cls.scratch)
         named = scratch if isinstance(scratch, dict) else {"scratch": (scratch, float)}
         #: Of each work array the number of its elements, and their type.
         self.scratch: dict[str, tuple[Count, type]] = {} if scratch is None else named
-        self._check_keys()
+        self._check_names()
+        self._check_scratch()
         self._check_moves()
+        self._check_counts()
         self.functions = self._functions()
         self.moves = tuple(self._move_models())
         self._compiled: dict[Any, Any] = {}
@@ -206,25 +210,33 @@ class Model:
         if not isinstance(value, kind) or (name == "moves" and not value):
             raise self._fail(f"{name}: expected {expected}, got {shown(value)}")
 
-    def _check_keys(self) -> None:
+    def _check_names(self) -> None:
+        for what, names in (("keys", self.keys), ("scratch", self.scratch)):
+            for name in names:
+                if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+                    raise self._fail(f"{what}: expected names that Python can have, got {shown(name)}")
+        taken = {"scale", "violation_weight", "scratch", *self.scratch, *self.kind.added}
         for key in self.keys:
-            if not isinstance(key, str) or not key.isidentifier() or keyword.iskeyword(key):
-                raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
-            if key.startswith("_") or key in ("scale", "violation_weight", "scratch", *self.scratch):
+            if key.startswith("_") or key in taken:
                 raise self._fail(f"keys: {key!r} is taken; give it another name")
-        self._check_scratch()
-        counts = [("solution", getattr(self.kind, field.name)) for field in fields(self.kind)]
-        for name, count in [*counts, *(("scratch", count) for count, _ in self.scratch.values())]:
-            if isinstance(count, str) and count not in self.keys:
-                raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
         names = self.cls.feature_names
         if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
             raise self._fail(f"feature_names: expected a tuple of texts, got {shown(names)}")
 
+    def _check_counts(self) -> None:
+        counts = {
+            "solution": [getattr(self.kind, field.name) for field in fields(self.kind)],
+            "scratch": [count for count, _ in self.scratch.values()],
+        }
+        for move in self.cls.moves:
+            counts[f"moves: {move.name}"] = [values_of(choice, self.kind) for choice in move.choices.values()]
+        for name, found in counts.items():
+            for count in found:
+                if isinstance(count, str) and count not in self.keys:
+                    raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
+
     def _check_scratch(self) -> None:
         for name, room in self.scratch.items():
-            if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-                raise self._fail(f"scratch: expected names that Python can have, got {shown(name)}")
             count, dtype = room if isinstance(room, tuple) and len(room) == 2 else (room, None)
             if dtype not in (int, float):
                 raise self._fail(f"scratch: {name}: expected a pair such as (10, int), got {shown(room)}")
@@ -247,10 +259,6 @@ class Model:
             if not 1 <= len(move.choices) <= MOST_CHOICES:
                 expected = f"expected 1 to {MOST_CHOICES} choices"
                 raise self._fail(f"moves: {move.name}: {expected}, got {len(move.choices)}")
-            for choice in move.choices.values():
-                count = values_of(choice, self.kind)
-                if isinstance(count, str) and count not in self.keys:
-                    raise self._fail(f"moves: {move.name}: there is no key {choice!r}")
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
         """Collect the functions of the class; refuse unknown ones and wrong parameters."""
@@ -259,9 +267,7 @@ class Model:
         found: dict[str, Callable[..., Any]] = {}
         for name in dir(self.cls):
             value = inspect.getattr_static(self.cls, name)
-            if name.startswith("_") or name == "scratch" or value is None:
-                continue
-            if isinstance(value, MoveType | SolutionKind):
+            if name.startswith("_") or name == "scratch" or isinstance(value, MoveType | SolutionKind | None):
                 continue
             function = plain(value)
             if not inspect.isfunction(function):
@@ -305,30 +311,7 @@ class Model:
             if own["features"] is not None and not self.cls.feature_names:
                 raise self._fail("feature_names: expected a tuple of texts beside features, got none")
             allowed = tuple(f for f in (move.allowed, own["allowed"]) if f is not None)
-            if isinstance(self.kind, Reals) and move.kinds == (Reals,):  # a ready-made step
-                allowed = (within(self.kind), *allowed)
             choices = tuple(values_of(choice, self.kind) for choice in move.choices.values())
             found.append(MoveModel(move, first, own["delta"], own["features"], allowed, choices))
             first += len(choices)
         return found
-
-
-def within(kind: Reals) -> Callable[..., Any]:
-    """Make the function that keeps a normal step inside the bounds of the solution."""
-    low, high = bound_of(kind.low), bound_of(kind.high)
-
-    def inside(data: Any, x: Any, chosen: Any, candidate: Any) -> Any:
-        i = chosen[0]
-        return i < 0 or low(data, i) <= x[i] + candidate <= high(data, i)
-
-    return inside
-
-
-def bound_of(bound: float | str) -> Callable[[Any, int], Any]:
-    """Make the function that gives the bound of a variable, for kernels: of a key, a number or a list's."""
-    text = repr(float(bound)) if not isinstance(bound, str) else f"data.{bound}"
-    if isinstance(bound, str):
-        text = f"{text} if isinstance({text}, (int, float, int64)) else {text}[i]"
-    written = compile(f"lambda data, i: {text}", __file__, "eval")
-    made: Callable[[Any, int], Any] = eval(written, {"int64": np.int64, "__name__": __name__})
-    return made

@@ -174,6 +174,11 @@ def _reassign(data: Any, x: Any, move: Any) -> None:
     x[move[0]] = move[1]
 
 
+def _inside(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    i = chosen[0]
+    return i < 0 or data.lowest[i] <= x[i] + candidate <= data.highest[i]
+
+
 def _step(data: Any, x: Any, move: Any) -> None:
     x[move[0]] += move[1]
 
@@ -297,7 +302,7 @@ def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
         As in ``delta_NAME``.
     """
     choices = {"coordinate": elements, "step": Normal(float(sigma))}
-    return MoveType(name, choices, _step, None, (Reals,))
+    return MoveType(name, choices, _step, _inside, (Reals,))
 
 
 def values_of(choice: Any, kind: SolutionKind) -> Any:

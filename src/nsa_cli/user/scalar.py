@@ -53,17 +53,14 @@ class _Choice(NamedTuple):
     ----------
     place : int
         Among those of all types.
-    number : int
-        Of candidates.
-    steps : sequence of float, optional
-        Which these are, if not numbers from 0.
+    every : sequence
+        Candidates, as the user's functions get them: numbers from 0, or steps.
     blank : tuple of numbers
         What stands for this choice and the next ones before they are made.
     """
 
     place: int
-    number: int
-    steps: Sequence[float] | None
+    every: Sequence[Any]
     blank: tuple[Any, ...]
 
 
@@ -93,10 +90,11 @@ class Scalars:
         self.has_rules = self.model.function("violation") is not None
 
     def _choices(self, m: Any) -> Iterator[_Choice]:
-        steps = [choice.steps.tolist() if isinstance(choice, Normal) else None for choice in m.choices]
-        blank = tuple(-1 if one is None else math.nan for one in steps)
-        for k, place in enumerate(range(m.first, m.first + len(steps))):
-            yield _Choice(place, int(self.instance.counts[place]), steps[k], blank[k:])
+        blank = tuple(math.nan if isinstance(choice, Normal) else -1 for choice in m.choices)
+        for k, choice in enumerate(m.choices):
+            count = int(self.instance.counts[m.first + k])
+            every = choice.steps.tolist() if isinstance(choice, Normal) else range(count)
+            yield _Choice(m.first + k, every, blank[k:])
 
     def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
         for name in self.model.scratch:  # so that nobody counts on what was there
@@ -108,11 +106,6 @@ class Scalars:
         """Evaluate a solution."""
         cost = self.model.functions["cost"]
         return self.model.number(self._called(cost, x), cost, finite=False)
-
-    def value(self, kind: int, k: int, c: int) -> Any:
-        """Give candidate c of a choice as the user's functions get it."""
-        steps = self.choices[kind][k].steps
-        return c if steps is None else steps[c]
 
     def given(self, kind: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Add to what is chosen what is not yet: -1, or NaN of steps."""
@@ -157,8 +150,8 @@ class Scalars:
                 return kind, pair
         values: tuple[Any, ...] = ()
         data, tests = self.data, self.model.moves[kind].allowed
-        for place, _, steps, blank in self.choices[kind]:
-            value = at[place] if steps is None else steps[at[place]]
+        for place, every, blank in self.choices[kind]:
+            value = every[at[place]]
             for test in tests:
                 if not test(data, x, values + blank, value):
                     value = self._allowed_one(x, kind, values, u[place])
@@ -170,10 +163,9 @@ class Scalars:
 
     def _allowed_one(self, x: Any, kind: int, values: tuple[Any, ...], u: float) -> Any:
         """Draw an allowed candidate from a number in (0, 1); None where there is none."""
-        _, count, steps, _ = self.choices[kind][len(values)]
-        every = range(count) if steps is None else steps
+        every = self.choices[kind][len(values)].every
         for _ in range(TRIES):
-            if self.is_allowed(x, kind, values, value := every[int(u * count)]):
+            if self.is_allowed(x, kind, values, value := every[int(u * len(every))]):
                 return value
             u = redrawn(u)
         allowed = [value for value in every if self.is_allowed(x, kind, values, value)]

@@ -37,6 +37,9 @@ class SolutionKind(ABC):
     size: Count
     dtype: ClassVar[Any]
 
+    #: Keys that it adds to the data: of arrays float64[N].
+    added: ClassVar[tuple[str, ...]] = ()
+
     @property
     def counts(self) -> dict[str, Count]:
         """The numbers that it is declared with, by their names."""
@@ -45,6 +48,10 @@ class SolutionKind(ABC):
     def misfit(self, size: int, data: Any) -> str | None:
         """Tell why there is no solution of the kind for an instance's data; None if there is one."""
         return None
+
+    def to_add(self, size: int, data: Any) -> tuple[Any, ...]:
+        """Make the arrays that it adds to the data."""
+        return ()
 
     def length(self, size: int, data: Any) -> int:
         """Count the numbers of the array."""
@@ -207,6 +214,7 @@ class Reals(SolutionKind):
     low: float | str
     high: float | str
     dtype = np.float64
+    added = ("lowest", "highest")
 
     def __post_init__(self) -> None:
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -217,27 +225,26 @@ class Reals(SolutionKind):
     def counts(self) -> dict[str, Count]:
         return {"size": self.size}
 
-    def box(self, data: Any) -> tuple[Any, Any]:
-        """Evaluate the bounds: numbers, or arrays of one for each variable."""
-        low, high = (getattr(data, b) if isinstance(b, str) else b for b in (self.low, self.high))
-        return low, high
+    def to_add(self, size: int, data: Any) -> tuple[Any, ...]:
+        bounds = (getattr(data, b) if isinstance(b, str) else b for b in (self.low, self.high))
+        return tuple(np.full(size, bound, np.float64) for bound in bounds)
 
     def misfit(self, size: int, data: Any) -> str | None:
-        low, high = self.box(data)
-        for name, bound in (("low", low), ("high", high)):
-            if np.shape(bound) not in ((), (size,)):
-                return f"{name}: expected a number or a list of {size}, got one of shape {np.shape(bound)}"
-        if (wrong := np.broadcast_to(low > high, size)).any():
-            low, high = (np.broadcast_to(bound, size)[wrong.argmax()] for bound in (low, high))
-            return f"expected low <= high, got {low} and {high} of element {wrong.argmax()}"
+        for name, bound in (("low", self.low), ("high", self.high)):
+            shape = np.shape(getattr(data, bound) if isinstance(bound, str) else bound)
+            if shape not in ((), (size,)):
+                return f"{name}: expected a number or a list of {size}, got one of shape {shape}"
+        low, high = self.to_add(size, data)
+        if (wrong := low > high).any():
+            i = wrong.argmax()
+            return f"expected low <= high, got {low[i]:.15g} and {high[i]:.15g} of element {i}"
         return None
 
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
-        low, high = self.box(data)
-        return low + (high - low) * draws(size)
+        return data.lowest + (data.highest - data.lowest) * draws(size)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        return _outside(x, *self.box(data))
+        return _outside(x, data.lowest, data.highest)
 
 
 def _outside(x: Any, low: Any, high: Any) -> str | None:

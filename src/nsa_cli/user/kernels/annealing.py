@@ -106,9 +106,7 @@ def _propose_uniformly(
     data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
     kind = kind_of_move(batch.kinds, at)
     code = batch.rules.propose(kind, data, work.x, counts, at)
-    if code < 0:
-        return (np.int64(-1), np.int64(-1)), False
-    return (code, kind), True
+    return (code, kind), code >= 0
 
 
 @variant(hooks.propose, batch=UserArrays, policy=Learnt)
@@ -118,9 +116,7 @@ def _propose_learnt(
     data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
     kind = kind_of_move(batch.kinds, at)
     code = batch.rules.propose_learnt(kind, data, work.x, counts, temperature, policy, member, work, at)
-    if code < 0:
-        return (np.int64(-1), np.int64(-1)), False
-    return (code, kind), True
+    return (code, kind), code >= 0
 
 
 @variant(hooks.energy, batch=UserArrays)

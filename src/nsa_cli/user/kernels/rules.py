@@ -8,7 +8,7 @@ LLVM makes one function of.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -62,8 +62,6 @@ class Rules(NamedTuple):
         to the second. It changes the weight.
     propose : function
         ``propose(kind, data, x, counts, at)``: a code by uniform choices; -1 if there is none.
-    look : function
-        ``look(kind, s, data, x, counts, heat, seen, needs, code)``: see `_looking`.
     propose_learnt : function
         ``propose_learnt(kind, data, x, counts, heat, policy, member, work, at)``: code and log-probability by
         networks.
@@ -78,7 +76,6 @@ class Rules(NamedTuple):
     energy: Any
     eased: Any
     propose: Any
-    look: Any
     propose_learnt: Any
     delta: Any
     apply: Any
@@ -137,7 +134,7 @@ def rules_of(model: Any, row: Function[Any], *, checked: bool = False) -> Rules:
     made = partial(model.compiled, checked=checked)
     several, width, broken = int(model.several), len(model.cls.feature_names), model.function("violation")
     cost, energy, eased = _costing(made(model.functions["cost"]), broken and made(broken))
-    proposals, looks, learnt, deltas, applications = [], [], [], [], []
+    proposals, learnt, deltas, applications = [], [], [], []
     for kind, m in enumerate(model.moves):
         choices = _choices_of(m, [made(test) for test in m.allowed])
         apply = _applying(made(m.move.apply), choices)
@@ -147,9 +144,9 @@ def rules_of(model: Any, row: Function[Any], *, checked: bool = False) -> Rules:
         )
         applications.append(apply)
         if model.learns:
-            looks.append(_looking(choices, made(m.features), width))
-            learnt.append(_proposing_learnt(choices, looks[-1], choices.first - several))
-    return Rules(row, cost, energy, eased, *map(_switch, (proposals, looks, learnt, deltas, applications)))
+            look = _looking(choices, made(m.features), width)
+            learnt.append(_proposing_learnt(choices, look, choices.first - several))
+    return Rules(row, cost, energy, eased, *map(_switch, (proposals, learnt, deltas, applications)))
 
 
 @inlined
@@ -162,32 +159,30 @@ def adapt(weights: Any, most: float, broken: bool) -> None:
     weights[WEIGHT] = min(max(weights[WEIGHT] * (1.0 + share), weights[LEAST]), most)
 
 
-def _costing(cost: Any, broken: Any) -> tuple[Any, Any, Any]:
+def _costing(cost: Any, broken: Any) -> Iterator[Any]:
     """Make `Rules.cost`, `Rules.energy` and `Rules.eased`."""
-
-    def plain_energy(data: Any, x: Any, weights: Any) -> Any:
-        return np.float64(cost(data, x))
-
-    def nothing(data: Any, work: Any, weights: Any) -> Any:
-        return 0.0
+    has_rules = broken is not None
 
     def rank(data: Any, x: Any) -> Any:
-        return cost(data, x) + data.violation_weight * broken(data, x)
+        if has_rules:
+            return cost(data, x) + data.violation_weight * broken(data, x)
+        return cost(data, x)
 
     def energy(data: Any, x: Any, weights: Any) -> Any:
+        if not has_rules:
+            return np.float64(cost(data, x))
         violation = broken(data, x)
         weights[ABOVE] = (data.violation_weight - weights[WEIGHT]) * violation
         return np.float64(cost(data, x) + weights[WEIGHT] * violation)
 
     def eased(data: Any, work: Any, weights: Any) -> Any:
-        now = work.numbers[BROKEN]
-        adapt(weights, data.violation_weight, now > 0)
-        weights[SURPLUS] = (data.violation_weight - weights[WEIGHT]) * (work.numbers[LATER] - now)
+        if has_rules:
+            now = work.numbers[BROKEN]
+            adapt(weights, data.violation_weight, now > 0)
+            weights[SURPLUS] = (data.violation_weight - weights[WEIGHT]) * (work.numbers[LATER] - now)
         return weights[SURPLUS]
 
-    if broken is None:
-        return cost, _inlined(plain_energy), _inlined(nothing)
-    return _inlined(rank), _inlined(energy), _inlined(eased)
+    return map(_inlined, (rank, energy, eased))
 
 
 @inlined
@@ -402,43 +397,31 @@ def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
 def _weighing(given: Any, cost: Any, broken: Any, apply: Any, choices: _MoveChoices, kind: int) -> Any:
     """Make ``delta(data, x, code, work)``: the user's, or the difference of two costs; with violations."""
     unpack, count = choices.unpack, len(choices.parts)
-    violation = _inlined(_unbroken) if broken is None else broken
+    is_given, has_rules = given is not None, broken is not None
 
     def told(data: Any, x: Any, code: Any, work: Any) -> Any:
         return np.float64(given(data, x, unpack(code, count)))
 
-    def said(data: Any, x: Any, code: Any) -> Any:
-        return given(data, x, unpack(code, count))
-
-    def by_said(data: Any, x: Any, now: Any, change: Any, worse: Any) -> Any:
-        return now + change + data.violation_weight * worse
-
-    def by_cost(data: Any, x: Any, now: Any, change: Any, worse: Any) -> Any:
-        return cost(data, x)
-
-    before, after = map(_inlined, (_nothing, by_cost) if given is None else (said, by_said))
-
     def difference(data: Any, x: Any, code: Any, work: Any) -> Any:
         numbers, spare = work.numbers, work.spare
         if numbers[KNOWN] == 0.0:
-            numbers[NOW], numbers[BROKEN], numbers[KNOWN] = cost(data, x), violation(data, x), 1.0
-        change = before(data, x, code)
+            numbers[NOW], numbers[KNOWN] = cost(data, x), 1.0
+            if has_rules:
+                numbers[BROKEN] = broken(data, x)
+        if is_given:
+            numbers[THEN] = numbers[NOW] + given(data, x, unpack(code, count))
         for i in range(len(x)):
             spare[i] = x[i]
         apply(data, x, code)
-        numbers[LATER] = violation(data, x)
-        numbers[THEN] = after(data, x, numbers[NOW], change, numbers[LATER] - numbers[BROKEN])
+        if has_rules:
+            numbers[LATER] = broken(data, x)
+        if is_given:
+            numbers[THEN] += data.violation_weight * (numbers[LATER] - numbers[BROKEN])
+        else:
+            numbers[THEN] = cost(data, x)
         for i in range(len(x)):
             x[i] = spare[i]
         work.weighed[0], work.weighed[1] = code, kind
         return numbers[THEN] - numbers[NOW]
 
-    return _inlined(told) if given is not None and broken is None else _called(difference)
-
-
-def _nothing(data: Any, x: Any, code: Any) -> Any:
-    return 0.0
-
-
-def _unbroken(data: Any, x: Any) -> Any:
-    return 0.0
+    return _called(difference) if has_rules or not is_given else _inlined(told)
