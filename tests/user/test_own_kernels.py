@@ -115,9 +115,7 @@ def test_code_with_addresses_is_made_anew(picks, how):
     problem = f"{shared}\n{PROBLEM.replace('total * FACTOR', f'total * {factor}')}"
     answers = [picks(problem)[0] for _ in range(2)]
     assert [answer["objective"] for answer in answers] == [-15, -15]
-    files = [file.read_bytes() for file in picks.cache.rglob("*.o")]
-    # A mark that the functions were looked at, unless what they look up cannot be hashed.
-    assert [len(content) < 100 for content in files] == [True] * (how != "foreign")
+    assert not list(picks.cache.rglob("*.o"))
 
 
 @pytest.mark.slow
