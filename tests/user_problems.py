@@ -27,6 +27,21 @@ ROUTES = f"{EXAMPLES / 'routes.py'}:CVRP"
 FACILITY = f"{EXAMPLES / 'facility.py'}:Facility"
 SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING, ROUTES, FACILITY)
 
+#: The text of a file of a problem without data, which runs in Python.
+VALLEY = """from nsa_cli.user import UserProblem, gaussian, reals
+
+
+class Valley(UserProblem):
+    name = "valley"
+    keys = ()
+    solution = reals(3, -5.0, 5.0)
+    moves = gaussian(1.0)
+    compiled = False
+
+    def cost(data, x):
+        return float((x * x).sum())
+"""
+
 
 class Teams(UserProblem):
     """Put people into teams, each of whom has a cost in each team; those who are fixed stay.

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from user_problems import VALLEY
+
 SOUND = """import numpy as np
 from nsa_cli.user import UserProblem, assignment, elements, flip, move, permutation, subset, swap
 
@@ -360,21 +362,6 @@ def test_a_number_that_gets_too_large_is_named(own):
     text = SOUND.replace("total = 0\n", "total = data.numbers[0] * 10**17\n", 1)
     text = text.replace("    def delta(", "    def _delta(")
     assert_named(own(text, "solve"), text, "a whole number has 64 bits", "10**17")
-
-
-VALLEY = """from nsa_cli.user import UserProblem, gaussian, reals
-
-
-class Valley(UserProblem):
-    name = "valley"
-    keys = ()
-    solution = reals(3, -5.0, 5.0)
-    moves = gaussian(1.0)
-    compiled = False
-
-    def cost(data, x):
-        return float((x * x).sum())
-"""
 
 
 def test_a_problem_without_data_needs_no_file(nsa, tmp_path, monkeypatch):

@@ -18,6 +18,8 @@ from nsa_cli.problems import as_problem
 from nsa_cli.user import UserProblem, gaussian, permutation, reals, swap
 from nsa_cli.user.scalar import PlainChains
 
+from user_problems import VALLEY
+
 WEIGHTS = [7, 70, 83, 18, 82, 64, 55, 32, 39, 10]
 TABLE = dict(enumerate(WEIGHTS))
 BEST = sum(i * w for i, w in enumerate(sorted(WEIGHTS, reverse=True)))
@@ -147,21 +149,6 @@ def test_a_problem_without_data_is_solved_by_itself():
     """Its class alone, or with no keys."""
     assert nsa.solve(Valley, steps=2000, seed=1, backend="python").objective < 0.1
     assert nsa.solve({}, problem=Valley, steps=100, backend="python").raw.shape == (3,)
-
-
-VALLEY = """from nsa_cli.user import UserProblem, gaussian, reals
-
-
-class Valley(UserProblem):
-    name = "valley"
-    keys = ()
-    solution = reals(3, -5.0, 5.0)
-    moves = gaussian(1.0)
-    compiled = False
-
-    def cost(data, x):
-        return float((x * x).sum())
-"""
 
 
 def test_several_instances_of_a_class_share_a_call():

@@ -199,7 +199,7 @@ def tell(*, own: bool) -> None:
     if not compiled:
         compiled.append(None)
         for_own = (
-            "compiling the functions of this problem, which takes some seconds; the search begins in Python"
+            "compiling the functions of this problem, which takes some seconds; until then they run in Python"
         )
         say(for_own if own else "compiling kernels for this machine, which takes up to a minute")
 
